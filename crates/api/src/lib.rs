@@ -1,0 +1,1 @@
+//! Documents that users write: Kubernetes kinds, gateway and picker configuration, in wire form.

@@ -1,0 +1,1 @@
+//! Keeps the picker's view of model servers fresh: scraping, discovery.

@@ -1,0 +1,1 @@
+//! Block hashes of prompts and the index of who holds which prefix.

@@ -1,0 +1,45 @@
+//! Why no endpoint was picked.
+
+use suimon_llm::ParseError;
+use suimon_telemetry::{Blame, Reason};
+
+/// Why no endpoint was picked. The display text is fit for clients.
+#[derive(Debug, thiserror::Error)]
+pub enum PickError {
+    /// The body is not what its path says.
+    #[error("{0}")]
+    Parse(#[from] ParseError),
+    /// The pool rewrites models and the request names none.
+    #[error("model not found in request body")]
+    ModelMissing,
+    /// The pool has no endpoint, or none that the subset allows.
+    #[error("failed to find endpoint candidates for serving the request")]
+    NoEndpoints,
+    /// Filters removed every endpoint of a pool that has some.
+    #[error("no endpoints available for the given request")]
+    Filtered,
+    /// The pool is saturated and the request's priority is below zero.
+    #[error("system saturated, sheddable request dropped")]
+    Saturated,
+    /// The profile handler ran no profile, or its primary profile gave nothing.
+    #[error("failed to run scheduler profile `{profile}`")]
+    Profile {
+        /// Name of the profile.
+        profile: String,
+    },
+    /// A foreign picker failed; see the source.
+    #[error("the endpoint picker failed")]
+    Remote(#[source] Box<dyn std::error::Error + Send + Sync>),
+}
+
+impl Blame for PickError {
+    fn reason(&self) -> Reason {
+        match self {
+            Self::Parse(_) => Reason::BadRequest,
+            Self::ModelMissing => Reason::ModelMissing,
+            Self::NoEndpoints => Reason::NoEndpoints,
+            Self::Filtered | Self::Saturated => Reason::Saturated,
+            Self::Profile { .. } | Self::Remote(_) => Reason::PickerFailed,
+        }
+    }
+}

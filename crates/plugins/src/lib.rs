@@ -1,0 +1,1 @@
+//! The in-tree plugins that need no IO, one file each.

@@ -1,0 +1,1 @@
+//! An inference gateway: one binary for gateway, endpoint picker, simulator and checks.

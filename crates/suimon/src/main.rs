@@ -1,0 +1,3 @@
+//! The `suimon` command.
+
+fn main() {}

@@ -1,0 +1,5 @@
+//! Names, help texts, buckets and labels of every series.
+
+/// The series of this process.
+#[derive(Debug, Default)]
+pub struct Metrics {}

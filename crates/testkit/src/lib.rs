@@ -1,0 +1,1 @@
+//! Test harness: simulated pools, raw clients, fixtures, allocation counting.
