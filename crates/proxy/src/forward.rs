@@ -2,6 +2,8 @@
 
 use std::time::{Duration, Instant};
 
+use http::HeaderMap;
+use http::header::{CONTENT_LENGTH, TRANSFER_ENCODING};
 use suimon_telemetry::Reason;
 
 use crate::failure::Failure;
@@ -46,7 +48,17 @@ pub(crate) async fn forward(
             }
         }
     };
-    sent.map_err(|error| failed(target, error))
+    let answer = sent.map_err(|error| failed(target, error))?;
+    if is_ambiguous(answer.response.headers()) {
+        // Dropping the answer closes its connection: what follows on it cannot be trusted.
+        return Err(Tried::Failed(Failure::plain(Reason::EndpointInvalid)));
+    }
+    Ok(answer)
+}
+
+/// Two ways to tell the body's length (RFC 9112 §6.3), of which the client might take the other.
+fn is_ambiguous(headers: &HeaderMap) -> bool {
+    headers.contains_key(TRANSFER_ENCODING) && headers.contains_key(CONTENT_LENGTH)
 }
 
 fn failed(target: Target, error: SendError) -> Tried {

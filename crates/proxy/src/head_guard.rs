@@ -151,6 +151,13 @@ fn chunk_size(line: &[u8]) -> Option<u64> {
     u64::from_str_radix(digits, 16).ok()
 }
 
+/// Digits only: `parse` alone would take a sign.
+fn decimal(value: &[u8]) -> Option<u64> {
+    let digits = value.iter().all(u8::is_ascii_digit);
+    let text = std::str::from_utf8(value).ok()?;
+    digits.then(|| text.parse().ok())?
+}
+
 // === impl Head ===
 
 impl Head {
@@ -167,8 +174,7 @@ impl Head {
         let (name, value) = line.split_at(colon);
         let value = value.get(1..).unwrap_or_default().trim_ascii();
         if name.eq_ignore_ascii_case(b"content-length") {
-            let digits = std::str::from_utf8(value).map_err(|_| Fault)?;
-            self.length = Some(digits.parse().map_err(|_| Fault)?);
+            self.length = Some(decimal(value).ok_or(Fault)?);
         } else if name.eq_ignore_ascii_case(b"transfer-encoding") {
             if self.chunked || !value.eq_ignore_ascii_case(b"chunked") {
                 return Err(Fault);
