@@ -143,7 +143,7 @@ impl Seeds {
 fn apply(bytes: &mut Vec<u8>, other: &[u8], (what, at, length, byte): Edit) {
     let at = place(at, bytes.len());
     let end = at.saturating_add(span(length)).min(bytes.len());
-    match what % 10 {
+    match what % 16 {
         0 | 1 => bytes
             .splice(at..at, piece(byte).iter().copied())
             .for_each(drop),
@@ -200,7 +200,7 @@ fn span(length: u16) -> usize {
 mod tests {
     use super::{Edit, LONGEST, Seeds};
 
-    const NOTHING: Edit = (9, 0, 0, 0);
+    const NOTHING: Edit = (15, 0, 0, 0);
 
     fn edited(edit: Edit) -> Vec<u8> {
         let seeds = Seeds {
