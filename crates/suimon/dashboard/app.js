@@ -8,12 +8,14 @@ import { Rates } from './rates.js';
 
 const POLL_MS = 1000;
 const TIMEOUT_MS = 5000;
+// With more rows than this, the pools are drawn at each fifth poll only.
+const MANY_ROWS = 200;
 // The gateway listens here unless the pools' answer says otherwise.
 const GATEWAY_PORT = 8080;
 
 const at = (id) => document.getElementById(id);
 const rates = new Rates(60);
-const state = { pools: null, decisions: null, selected: null, listed: '', pictured: '' };
+const state = { pools: null, decisions: null, selected: null, polls: 0, listed: '', pictured: '' };
 
 at('filter').addEventListener('input', update);
 at('list').addEventListener('click', choose);
@@ -34,7 +36,7 @@ async function poll() {
       rates.add(state.pools);
       connection(true);
       drawHead();
-      if (!selectingIn(at('pools'))) drawPools(at('pools'), state.pools.pools, rates);
+      if (poolsDue()) drawPools(at('pools'), state.pools.pools, rates);
       update();
     } catch (error) {
       console.warn(error);
@@ -45,7 +47,10 @@ async function poll() {
 }
 
 async function read(path) {
-  const response = await fetch(path, { cache: 'no-store', signal: AbortSignal.timeout(TIMEOUT_MS) });
+  const response = await fetch(path, {
+    cache: 'no-store',
+    signal: AbortSignal.timeout(TIMEOUT_MS),
+  });
   if (!response.ok) throw new Error(`${path} answered ${response.status}`);
   return response.json();
 }
@@ -66,6 +71,12 @@ function drawHead() {
   at('rate-line').replaceChildren(spark(rates.total, Math.max(1, ...rates.total), rates.slots));
 }
 
+function poolsDue() {
+  state.polls += 1;
+  if (selectingIn(at('pools'))) return false;
+  return state.polls % 5 === 1 || at('pools').querySelectorAll('tbody tr').length <= MANY_ROWS;
+}
+
 // === decisions ===
 
 function update() {
@@ -84,24 +95,31 @@ function select(shown) {
   at('sentence').setAttribute('aria-live', newest ? 'off' : 'polite');
   if (newest) {
     const held = at('detail').matches(':hover, :focus-within');
-    const same = held && state.selected && shown.find((record) => key(record) === key(state.selected));
+    const same =
+      held && state.selected && shown.find((record) => key(record) === key(state.selected));
     state.selected = same || shown[0] || null;
     return;
   }
   const before = state.selected?.requestId === wanted ? state.selected : null;
   const again = before && state.decisions.find((record) => key(record) === key(before));
-  state.selected = again ?? before ?? state.decisions.find((record) => record.requestId === wanted) ?? null;
+  state.selected =
+    again ?? before ?? state.decisions.find((record) => record.requestId === wanted) ?? null;
 }
 
 function drawList(shown) {
-  const content = JSON.stringify([shown, state.selected && key(state.selected)]);
+  const content = JSON.stringify([shown.map(version), state.selected && key(state.selected)]);
   if (content === state.listed || selectingIn(at('list'))) return;
   state.listed = content;
   if (state.decisions.length === 0) {
     const gateway = state.pools.gateway ?? `http://${location.hostname}:${GATEWAY_PORT}`;
     drawNoDecisions(at('list'), gateway, state.pools.model ?? 'MODEL');
   } else if (shown.length === 0) {
-    at('list').replaceChildren(Object.assign(document.createElement('p'), { className: 'empty', textContent: 'No decision matches.' }));
+    at('list').replaceChildren(
+      Object.assign(document.createElement('p'), {
+        className: 'empty',
+        textContent: 'No decision matches.',
+      }),
+    );
   } else {
     drawDecisions(at('list'), shown, state.selected);
   }
@@ -109,7 +127,7 @@ function drawList(shown) {
 
 function drawSelected() {
   at('picture').hidden = state.decisions.length === 0 && following();
-  const content = state.selected ? JSON.stringify(state.selected) : `none ${hash()}`;
+  const content = state.selected ? version(state.selected) : `none ${hash()}`;
   if (content === state.pictured || (state.selected && selectingIn(at('picture')))) return;
   state.pictured = content;
   if (state.selected) {
@@ -120,6 +138,11 @@ function drawSelected() {
   at('sentence').textContent = following()
     ? 'No decision is selected.'
     : `Decision ${hash()} is not among the newest ${state.decisions.length}.`;
+}
+
+// A record changes once, when its outcome comes.
+function version(record) {
+  return `${key(record)} ${record.outcome ? 'ended' : 'running'}`;
 }
 
 // === selection ===

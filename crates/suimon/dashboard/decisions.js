@@ -80,10 +80,18 @@ function line(record, selected) {
   const renamed = record.targetModel !== record.model;
   const link = el(
     'a',
-    { href: `#${encodeURIComponent(record.requestId)}`, 'data-key': key(record), title: record.requestId },
+    {
+      href: `#${encodeURIComponent(record.requestId)}`,
+      'data-key': key(record),
+      title: record.requestId,
+    },
     record.requestId,
   );
-  const time = el('time', { class: 'under', datetime: at.toISOString() }, at.toLocaleTimeString('en-GB'));
+  const time = el(
+    'time',
+    { class: 'under', datetime: at.toISOString() },
+    at.toLocaleTimeString('en-GB'),
+  );
   return row(
     { class: selected ? 'selected' : null, 'aria-current': selected ? 'true' : null },
     el('th', { scope: 'row', role: 'rowheader' }, link, time),
@@ -91,7 +99,9 @@ function line(record, selected) {
       'Model',
       { class: 'model' },
       el('span', { title: record.model }, record.model || '–'),
-      renamed ? el('span', { class: 'under', title: record.targetModel }, `→ ${record.targetModel}`) : null,
+      renamed
+        ? el('span', { class: 'under', title: record.targetModel }, `→ ${record.targetModel}`)
+        : null,
     ),
     cell('Endpoint', {}, chosen ? gate() : null, el('span', {}, chosen?.name ?? 'none')),
     cell('Total', { class: 'number' }, points(chosen?.total)),
@@ -112,6 +122,9 @@ function ending(outcome) {
 export function status(outcome) {
   if (outcome.status === 0) return el('span', { class: 'status gone' }, 'client left');
   const good = outcome.status < 400 && outcome.end === 'completed';
-  const text = good || outcome.end === 'completed' ? String(outcome.status) : `${outcome.status} ${outcome.end}`;
+  const text =
+    good || outcome.end === 'completed'
+      ? String(outcome.status)
+      : `${outcome.status} ${outcome.end}`;
   return el('span', { class: `status ${good ? 'good' : 'bad'}` }, text);
 }

@@ -74,6 +74,7 @@ export function spark(values, top, slots) {
       preserveAspectRatio: 'none',
       'aria-hidden': 'true',
     },
+    svg('line', { class: 'axis', x1: 0, x2: width, y1: height, y2: height }),
     svg('polygon', { points: area }),
     svg('polyline', { points: line }),
   );

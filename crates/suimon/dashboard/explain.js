@@ -14,7 +14,7 @@ export function explain(record) {
     return profiles.length > 1 ? `${profile.name}: ${text}` : text;
   });
   const moved = servedElsewhere(record);
-  if (moved) sentences.push(`${moved} served it in the end.`);
+  if (moved) sentences.push(`${moved} answered in the end.`);
   return sentences.join(' ');
 }
 
@@ -56,7 +56,9 @@ export function decisive(record) {
   const chose = (profile) =>
     profile.chosen.some((index) => record.candidates[index]?.address === served);
   return (
-    (served && profiles.find(chose)) || profiles.find((profile) => profile.chosen.length > 0) || null
+    (served && profiles.find(chose)) ||
+    profiles.find((profile) => profile.chosen.length > 0) ||
+    null
   );
 }
 
@@ -106,7 +108,10 @@ function explainProfile(record, profile) {
   if (tied.length > 1) {
     return `Tie between ${tied.length} endpoints at ${points(best)}, broken at random: ${winner.name}.`;
   }
-  return won(winner, kept.find((row) => row !== winner));
+  return won(
+    winner,
+    kept.find((row) => row !== winner),
+  );
 }
 
 function noneChosen(profile, list, kept) {
@@ -145,6 +150,7 @@ function won(winner, second) {
 }
 
 function waiting(winner, second) {
+  if (!winner.known) return 'it had no fresh metrics itself';
   if (!second.known) return `${second.name} had no fresh metrics`;
   if (winner.candidate.waiting == null || second.candidate.waiting == null) return null;
   const fewer = second.candidate.waiting - winner.candidate.waiting;

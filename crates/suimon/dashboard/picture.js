@@ -28,7 +28,10 @@ export function drawPicture(sentence, root, tip, record) {
   tip.hidden = true;
   const said = explain(record);
   if (sentence.textContent !== said) sentence.textContent = said;
-  root.replaceChildren(facts(record), ...record.profiles.map((profile) => drawProfile(record, profile, tip)));
+  root.replaceChildren(
+    facts(record),
+    ...record.profiles.map((profile) => drawProfile(record, profile, tip)),
+  );
 }
 
 // === facts ===
@@ -39,7 +42,12 @@ function facts(record) {
     ['request', record.requestId],
     ['route', record.route],
     ['pool', record.pool],
-    ['model', record.targetModel === record.model ? record.model : `${record.model} → ${record.targetModel}`],
+    [
+      'model',
+      record.targetModel === record.model
+        ? record.model
+        : `${record.model} → ${record.targetModel}`,
+    ],
     ['priority', String(record.priority)],
     ['picked in', `${count(record.pickMicros)} µs`],
     ['outcome', outcome ? status(outcome) : el('span', { class: 'status running' }, 'running')],
@@ -53,7 +61,11 @@ function facts(record) {
     );
   }
   const known = list.filter(([, value]) => value !== '' && value !== '–');
-  return el('dl', { class: 'about' }, ...known.map(([name, value]) => el('div', {}, el('dt', {}, name), el('dd', {}, value))));
+  return el(
+    'dl',
+    { class: 'about' },
+    ...known.map(([name, value]) => el('div', {}, el('dt', {}, name), el('dd', {}, value))),
+  );
 }
 
 function tokens(outcome) {
@@ -72,16 +84,27 @@ function drawProfile(record, profile, tip) {
     profile.scorers.reduce((sum, scorer) => sum + Math.max(0, scorer.weight), 0),
     ...all.map((one) => one.total ?? 0),
   );
-  const body = el('tbody', { role: 'rowgroup' }, ...all.slice(0, SHOWN).map((one) => drawRow(one, full, tip)));
+  const body = el(
+    'tbody',
+    { role: 'rowgroup' },
+    ...all.slice(0, SHOWN).map((one) => drawRow(one, full, tip)),
+  );
   if (all.length > SHOWN) body.append(rest(all));
-  const board = el('table', { role: 'table', class: 'board' }, caption(record, profile), columns(full), body);
+  const board = el(
+    'table',
+    { role: 'table', class: 'board' },
+    caption(record, profile),
+    columns(full),
+    body,
+  );
   board.addEventListener('keydown', walk);
   board.querySelector('.segment')?.setAttribute('tabindex', '0');
   return el('section', { class: 'profile' }, board);
 }
 
 function caption(record, profile) {
-  const steps = [`${record.candidates.length} candidates`];
+  const candidates = record.candidates.length;
+  const steps = [candidates === 1 ? '1 candidate' : `${candidates} candidates`];
   for (const filter of profile.filters) steps.push(`${filter.name} left ${filter.left}`);
   const legend = profile.scorers.map((scorer) =>
     el(
@@ -95,7 +118,12 @@ function caption(record, profile) {
   return el(
     'caption',
     {},
-    el('span', { class: 'title' }, el('b', {}, profile.name), ` ${steps.join(', ')}, ${profile.picker}`),
+    el(
+      'span',
+      { class: 'title' },
+      el('b', {}, profile.name),
+      ` ${steps.join(', ')}, ${profile.picker}`,
+    ),
     el('span', { class: 'legend' }, ...legend),
   );
 }
@@ -105,7 +133,13 @@ function columns(full) {
   return el(
     'thead',
     { role: 'rowgroup' },
-    el('tr', { role: 'row' }, head('Endpoint'), head('Weight × score'), head(`of ${points(full)}`, 'number')),
+    el(
+      'tr',
+      { role: 'row' },
+      head('Endpoint'),
+      head('Weight × score'),
+      head(`of ${points(full)}`, 'number'),
+    ),
   );
 }
 
@@ -122,7 +156,11 @@ function rest(all) {
 // === a candidate ===
 
 function drawRow(one, full, tip) {
-  const kind = [one.rank === 0 ? 'chosen' : '', one.kept ? '' : 'removed', one.known ? '' : 'unknown'];
+  const kind = [
+    one.rank === 0 ? 'chosen' : '',
+    one.kept ? '' : 'removed',
+    one.known ? '' : 'unknown',
+  ];
   const name = el(
     'th',
     { scope: 'row', role: 'rowheader', title: one.candidate.endpoint },
@@ -131,13 +169,22 @@ function drawRow(one, full, tip) {
     one.rank > 0 ? el('small', {}, `fallback ${one.rank}`) : null,
   );
   const drawn = one.parts.filter((part) => part.value > 0);
-  const stack = el('span', { class: 'stack' }, ...drawn.map((part) => segment(one, part, full, tip)));
+  const stack = el(
+    'span',
+    { class: 'stack' },
+    ...drawn.map((part) => segment(one, part, full, tip)),
+  );
   if (one.kept) hint(stack, tip, one, null);
   const middle = one.kept ? stack : el('span', { class: 'why' }, one.removedBy);
   return row(
     { class: kind.join(' ').trim() || null },
     name,
-    el('td', { role: 'cell', class: 'scores' }, middle, el('span', { class: 'load' }, ...load(one))),
+    el(
+      'td',
+      { role: 'cell', class: 'scores' },
+      middle,
+      el('span', { class: 'load' }, ...load(one)),
+    ),
     el('td', { role: 'cell', class: 'number total' }, one.kept ? points(one.total) : '–'),
   );
 }
@@ -206,11 +253,15 @@ function walk(event) {
   const step = { ArrowRight: 1, ArrowLeft: -1, ArrowDown: 1, ArrowUp: -1 }[event.key];
   if (!from || !step) return;
   const sideways = event.key === 'ArrowRight' || event.key === 'ArrowLeft';
-  const stacks = [...event.currentTarget.querySelectorAll('.stack')].filter((stack) => stack.firstElementChild);
+  const stacks = [...event.currentTarget.querySelectorAll('.stack')].filter(
+    (stack) => stack.firstElementChild,
+  );
   const stack = from.closest('.stack');
   const place = [...stack.children].indexOf(from);
   const other = stacks[stacks.indexOf(stack) + step];
-  const to = sideways ? stack.children[place + step] : other?.children[Math.min(place, other.children.length - 1)];
+  const to = sideways
+    ? stack.children[place + step]
+    : other?.children[Math.min(place, other.children.length - 1)];
   event.preventDefault();
   if (!to) return;
   from.setAttribute('tabindex', '-1');

@@ -4,7 +4,7 @@ import { bar, cell, count, el, millis, percent, row, spark, table } from './dom.
 import { shortNames } from './explain.js';
 
 // A card shows this many endpoints until it is asked for all.
-const SHOWN = 50;
+const SHOWN = 20;
 // A queue shorter than this does not fill its bar, so that one waiting request looks like one.
 const SMALL_QUEUE = 8;
 
@@ -77,7 +77,13 @@ function head(pool) {
     fact('picker from', pool.picker),
     fact('on failure', pool.failureMode),
     fact('scraped every', millis(pool.scrapeIntervalMs)),
-    el('span', { class: 'fact' }, 'saturation ', bar(pool.saturation, 'saturation'), el('b', {}, percent(pool.saturation))),
+    el(
+      'span',
+      { class: 'fact' },
+      'saturation ',
+      bar(pool.saturation, 'saturation'),
+      el('b', {}, percent(pool.saturation)),
+    ),
   ];
   return el(
     'header',
@@ -130,17 +136,37 @@ function line(pool, endpoint, name, scale, rates) {
       { scope: 'row', role: 'rowheader' },
       el('span', { class: `dot ${endpoint.state}`, 'aria-hidden': 'true' }),
       el('span', { class: 'name', title: endpoint.id }, name),
-      el('span', { class: 'under' }, `${endpoint.address} · ${endpoint.engine ?? 'engine unknown'}`),
-      el('span', { class: 'under state' }, state(endpoint)),
+      el('span', { class: 'under' }, endpoint.address),
+      el(
+        'span',
+        { class: 'under state' },
+        `${endpoint.engine ? `${endpoint.engine}, ` : ''}${state(endpoint)}`,
+      ),
     ),
     gauge('KV cache', 'kv', percent(endpoint.kvUsage), endpoint.kvUsage),
     gauge('Waiting', 'waiting', count(endpoint.waiting), endpoint.waiting / scale.queue),
     gauge('Running', 'running', count(endpoint.running), endpoint.running / scale.queue),
-    gauge('In flight', 'flight', count(endpoint.inFlightRequests), endpoint.inFlightRequests / scale.queue, tokens),
-    gauge('Prefix blocks', 'prefix', count(endpoint.prefixBlocks), endpoint.prefixBlocks / scale.prefix),
+    gauge(
+      'In flight',
+      'flight',
+      count(endpoint.inFlightRequests),
+      endpoint.inFlightRequests / scale.queue,
+      tokens,
+    ),
+    gauge(
+      'Prefix blocks',
+      'prefix',
+      count(endpoint.prefixBlocks),
+      endpoint.prefixBlocks / scale.prefix,
+    ),
     cell('LoRA', { class: 'lora' }, ...adapters(endpoint)),
     gauge('Share of requests', 'share', percent(share), share, count(endpoint.requests)),
-    cell('Last minute', { class: 'trend' }, spark(history, scale.rate, rates.slots), el('span', { class: 'hidden' }, `${(history.at(-1) ?? 0).toFixed(1)} requests per second`)),
+    cell(
+      'Last minute',
+      { class: 'trend' },
+      spark(history, scale.rate, rates.slots),
+      el('span', { class: 'hidden' }, `${(history.at(-1) ?? 0).toFixed(1)} requests per second`),
+    ),
   );
 }
 
@@ -155,25 +181,31 @@ function gauge(label, kind, text, share, under) {
 
 function state(endpoint) {
   if (endpoint.state === 'unknown') return 'never scraped';
-  return endpoint.state === 'stale' ? `stale, ${millis(endpoint.ageMs)} old` : `fresh, ${millis(endpoint.ageMs)} old`;
+  return endpoint.state === 'stale'
+    ? `stale, ${millis(endpoint.ageMs)} old`
+    : `fresh, ${millis(endpoint.ageMs)} old`;
 }
 
 function adapters(endpoint) {
   const chips = [
     ...endpoint.loraActive.map((name) => el('span', { class: 'chip' }, name)),
-    ...endpoint.loraWaiting.map((name) => el('span', { class: 'chip pending', title: 'waiting' }, name)),
+    ...endpoint.loraWaiting.map((name) =>
+      el('span', { class: 'chip pending', title: 'waiting' }, name),
+    ),
   ];
   if (chips.length === 0) return [el('span', { class: 'none' }, '–')];
-  return endpoint.loraMax > 0
-    ? [...chips, el('small', {}, `of ${endpoint.loraMax}`)]
-    : chips;
+  return endpoint.loraMax > 0 ? [...chips, el('small', {}, `of ${endpoint.loraMax}`)] : chips;
 }
 
 // The bars of a card share one scale a quantity, so that rows compare.
 function scales(endpoints, pool, rates) {
-  const top = (of, least) => endpoints.reduce((most, endpoint) => Math.max(most, of(endpoint) ?? 0), least);
+  const top = (of, least) =>
+    endpoints.reduce((most, endpoint) => Math.max(most, of(endpoint) ?? 0), least);
   return {
-    queue: top((one) => Math.max(one.waiting ?? 0, one.running ?? 0, one.inFlightRequests), SMALL_QUEUE),
+    queue: top(
+      (one) => Math.max(one.waiting ?? 0, one.running ?? 0, one.inFlightRequests),
+      SMALL_QUEUE,
+    ),
     prefix: top((one) => one.prefixBlocks, 1),
     requests: endpoints.reduce((sum, one) => sum + one.requests, 0),
     rate: top((one) => Math.max(0, ...rates.of(pool.name, one.id)), 1),
