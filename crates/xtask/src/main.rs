@@ -8,6 +8,7 @@
 //! | [`test`] | everything that must pass before a merge |
 //! | [`bench`] | criterion medians against their bars |
 //! | [`fuzz`] | the fuzz targets for a given time |
+//! | [`new_plugin`] | the skeleton of a plugin and its catalogue line |
 //! | [`repo`] | the checkout: its root, its programs |
 
 #![forbid(unsafe_code)]
@@ -17,6 +18,7 @@ mod budget;
 mod deps;
 mod fuzz;
 mod generate;
+mod new_plugin;
 mod repo;
 mod test;
 
@@ -47,6 +49,8 @@ enum Command {
     Bench(bench::Args),
     /// Run a fuzz target for a while
     Fuzz(fuzz::Args),
+    /// Write the skeleton of a plugin and its catalogue line
+    NewPlugin(new_plugin::Args),
 }
 
 fn main() -> ExitCode {
@@ -69,6 +73,7 @@ fn run(command: Command) -> anyhow::Result<()> {
         Command::Test(args) => test::run(&repo, &args),
         Command::Bench(args) => bench::run(&repo, &args),
         Command::Fuzz(args) => fuzz::run(&repo, &args),
+        Command::NewPlugin(args) => new_plugin::run(&repo, &args),
     }
 }
 
