@@ -1,5 +1,7 @@
 //! Requests and responses captured from vLLM 0.32.
 
+#![expect(clippy::unwrap_used, reason = "a test fails by it, in its helpers too")]
+
 use bytes::Bytes;
 use serde::Deserialize;
 use suimon_llm::{ApiKind, Fields, InferenceRequest, ModelField, ResponseReader, Usage};

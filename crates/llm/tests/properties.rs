@@ -1,5 +1,7 @@
 //! Properties that hold for any body and any stream.
 
+#![expect(clippy::unwrap_used, reason = "a test fails by it, in its helpers too")]
+
 use bytes::Bytes;
 use proptest::prelude::*;
 use serde_json::Value;

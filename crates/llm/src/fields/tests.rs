@@ -64,7 +64,7 @@ fn finds_the_model() {
     assert_eq!(model(r#"{"model":""}"#), "missing 9..11");
     assert_eq!(model(r#"{"model":7}"#), "not a string");
     assert_eq!(model(r#"{"model":["m"]}"#), "not a string");
-    assert_eq!(model(r#"{"x":"\"model\":\"y\\","model":"m"}"#), "m 33..36");
+    assert_eq!(model(r#"{"x":"\"model\":\"y\\","model":"m"}"#), "m 31..34");
 }
 
 #[test]
@@ -118,4 +118,19 @@ fn a_salt_is_a_string() {
     assert_eq!(salt(r#"{"cache_salt":"t\u0031"}"#).as_deref(), Some("t1"));
     assert_eq!(salt(r#"{"cache_salt":1}"#), None);
     assert_eq!(salt("{}"), None);
+}
+
+#[test]
+fn long_text_with_escapes_does_not_hide_what_follows() {
+    for len in 100..340 {
+        for run in 0..4 {
+            let (text, slashes) = ("x".repeat(len), r"\\".repeat(run));
+            let body = format!(r#"{{"p":"{text}{slashes}\"{text}{slashes}","model":"m"}}"#);
+            let fields = scan(&body).unwrap();
+            let ModelField::Name { name, .. } = fields.model() else {
+                panic!("no model: {body}");
+            };
+            assert_eq!(name, "m", "{body}");
+        }
+    }
 }
