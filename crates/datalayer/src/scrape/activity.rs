@@ -47,9 +47,13 @@ impl Activity {
     pub(super) fn is_idle(&self, now: Instant) -> bool {
         let now = now.saturating_duration_since(self.origin).as_millis();
         let now = u64::try_from(now).unwrap_or(u64::MAX);
-        if self.change(TOUCHED, QUIET).is_ok() {
-            self.seen.store(now, Ordering::Relaxed);
-            return false;
+        match self.change(TOUCHED, QUIET) {
+            Ok(_) => {
+                self.seen.store(now, Ordering::Relaxed);
+                return false;
+            }
+            Err(IDLE) => return true,
+            Err(_quiet) => {}
         }
         let quiet = now.saturating_sub(self.seen.load(Ordering::Relaxed));
         if u128::from(quiet) < IDLE_AFTER.as_millis() {

@@ -188,3 +188,26 @@ impl Shared {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_host_of_an_ipv6_address_has_brackets() {
+        let client = Client::new("[fd00::1]:8000".parse().unwrap(), None);
+        assert_eq!(client.host, "[fd00::1]:8000");
+    }
+
+    #[test]
+    fn buffers_are_used_again_unless_they_grew_large() {
+        let shared = Shared::default();
+        let mut page = Vec::with_capacity(100);
+        page.push(b'x');
+        shared.give_buffer(page);
+        shared.give_buffer(Vec::with_capacity(KEPT_BUFFER_BYTES + 1));
+        let page = shared.take_buffer();
+        assert!(page.is_empty() && page.capacity() >= 100 && page.capacity() < KEPT_BUFFER_BYTES);
+        assert_eq!(shared.take_buffer().capacity(), 0);
+    }
+}

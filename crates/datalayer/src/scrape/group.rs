@@ -116,6 +116,7 @@ impl Pace {
 
 #[cfg(test)]
 mod tests {
+    use super::super::activity::IDLE_AFTER;
     use super::*;
 
     #[test]
@@ -141,5 +142,20 @@ mod tests {
         drop(place);
         run.await.unwrap();
         assert!(group.is_closed());
+    }
+
+    #[tokio::test]
+    async fn the_first_touch_of_an_idle_time_ticks_at_once() {
+        let activity = Arc::new(Activity::default());
+        assert!(activity.is_idle(Instant::now() + IDLE_AFTER));
+        let pace = Pace {
+            period: Duration::from_millis(50),
+            activity: Some(Arc::clone(&activity)),
+        };
+        let begin = Instant::now();
+        let (next, ()) = tokio::join!(pace.wait(begin), async { activity.touch() });
+        assert!(begin.elapsed() < IDLE_PERIOD);
+        assert!(next < Instant::now() + pace.period * 2);
+        assert!(!activity.is_idle(Instant::now()));
     }
 }
