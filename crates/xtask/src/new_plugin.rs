@@ -85,6 +85,13 @@ impl Names {
             stem.split('-').all(kebab),
             "`{name}` is not a plugin name; write it in kebab-case, for example `time-of-day`"
         );
+        for other in Role::value_variants() {
+            let other = other.word();
+            ensure!(
+                !stem.ends_with(&format!("-{other}")),
+                "`{name}` names a {other}; leave the role out of the name: `cargo xtask new-plugin {other} ...`"
+            );
+        }
         let kind = format!("{stem}{suffix}");
         let item = kind.split('-').map(capitalised).collect();
         let module = stem.replace('-', "_");
