@@ -77,7 +77,9 @@ pub enum ConfigError {
         why: String,
     },
     /// A required value has no producer.
-    #[error("plugin `{consumer}` needs `{attribute}` from plugin `{producer}`, which is not configured")]
+    #[error(
+        "plugin `{consumer}` needs `{attribute}` from plugin `{producer}`, which is not configured"
+    )]
     MissingProducer {
         /// Instance that reads.
         consumer: String,
@@ -121,7 +123,10 @@ pub fn build(
         .map(|profile| build_profile(profile, &mut instances))
         .collect::<Result<Vec<_>, _>>()?;
     check_handler(&*handler, &profiles)?;
-    let discovery_ref = config.data_layer.as_ref().and_then(|layer| layer.discovery.as_ref());
+    let discovery_ref = config
+        .data_layer
+        .as_ref()
+        .and_then(|layer| layer.discovery.as_ref());
     let discovery = discovery_ref
         .map(|to| instances.discovery("dataLayer.discovery", &to.plugin_ref))
         .transpose()?;
@@ -175,16 +180,23 @@ fn check_handler(
     handler: &dyn crate::role::ProfileHandler,
     profiles: &[EffectiveProfile],
 ) -> Result<(), ConfigError> {
-    let names: Vec<&str> = profiles.iter().map(|profile| profile.name.as_str()).collect();
+    let names: Vec<&str> = profiles
+        .iter()
+        .map(|profile| profile.name.as_str())
+        .collect();
     if names.len() > ProfileSet::MAX {
         return Err(ConfigError::Profile {
             profile: names.len().to_string(),
-            why: format!("too many profiles; at most {} are accepted", ProfileSet::MAX),
+            why: format!(
+                "too many profiles; at most {} are accepted",
+                ProfileSet::MAX
+            ),
         });
     }
-    handler
-        .check(&names)
-        .map_err(|why| ConfigError::Profile { profile: names.join(", "), why })
+    handler.check(&names).map_err(|why| ConfigError::Profile {
+        profile: names.join(", "),
+        why,
+    })
 }
 
 /// Sorts the entries of one profile into roles; adds a picker and weights where they are missing.
@@ -197,14 +209,22 @@ fn build_profile(
         let place = format!("schedulingProfiles[{}]", profile.name);
         let roles = instances.roles(&place, &entry.name)?;
         let name: Arc<str> = Arc::from(entry.name.as_str());
-        if let Some(filter) = roles.filter.clone().filter(|_| roles.detector.is_none() || entry.because.is_none()) {
+        if let Some(filter) = roles
+            .filter
+            .clone()
+            .filter(|_| roles.detector.is_none() || entry.because.is_none())
+        {
             filters.push((Arc::clone(&name), filter));
         }
         if let Some(scorer) = roles.scorer.clone() {
             let (weight, _) = entry.weight.get_or_insert_with(|| {
                 (1.0, Some("a scorer without weight counts once".to_owned()))
             });
-            scorers.push(Weighted { name: Arc::clone(&name), weight: *weight, scorer });
+            scorers.push(Weighted {
+                name: Arc::clone(&name),
+                weight: *weight,
+                scorer,
+            });
         }
         if let Some(own) = roles.picker.clone() {
             if let Some((other, _)) = picker.replace((Arc::clone(&name), own)) {
@@ -227,7 +247,12 @@ fn build_profile(
             (name, picker)
         }
     };
-    Ok(Profile { name: Arc::from(profile.name.as_str()), filters, scorers, picker })
+    Ok(Profile {
+        name: Arc::from(profile.name.as_str()),
+        filters,
+        scorers,
+        picker,
+    })
 }
 
 fn resolve_parsers(
@@ -256,7 +281,10 @@ fn resolve_sources(
                 .iter()
                 .map(|to| instances.extractor("dataLayer.sources[].extractors", &to.name))
                 .collect::<Result<_, _>>()?;
-            Ok((instances.source("dataLayer.sources", &source.name)?, extractors))
+            Ok((
+                instances.source("dataLayer.sources", &source.name)?,
+                extractors,
+            ))
         })
         .collect()
 }
@@ -281,9 +309,8 @@ fn warnings(
         }
     }
     if config.saturation_detector.is_some() {
-        warnings.push(
-            "`saturationDetector` is deprecated; write it under `flowControl`".to_owned(),
-        );
+        warnings
+            .push("`saturationDetector` is deprecated; write it under `flowControl`".to_owned());
     }
     if config.parser.is_some() {
         warnings.push("`parser` is deprecated; write `requestHandler.parsers`".to_owned());

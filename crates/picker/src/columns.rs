@@ -59,7 +59,10 @@ pub(crate) trait ColumnBox: Send + Sync {
 
 impl<A: Attribute> Key<A> {
     pub(crate) const fn new(index: usize) -> Self {
-        Self { index, kind: PhantomData }
+        Self {
+            index,
+            kind: PhantomData,
+        }
     }
 }
 
@@ -81,7 +84,10 @@ impl<A: Attribute> std::fmt::Debug for Key<A> {
 
 impl<T> StateKey<T> {
     pub(crate) const fn new(index: usize) -> Self {
-        Self { index, kind: PhantomData }
+        Self {
+            index,
+            kind: PhantomData,
+        }
     }
 }
 
@@ -156,7 +162,9 @@ impl States {
     ///
     /// `None` only for a key of another engine.
     pub fn get<T: 'static>(&mut self, key: &StateKey<T>) -> Option<&mut T> {
-        self.states.get_mut(key.index).and_then(|state| state.downcast_mut())
+        self.states
+            .get_mut(key.index)
+            .and_then(|state| state.downcast_mut())
     }
 
     pub(crate) fn push(&mut self, state: Box<dyn Any + Send>) {

@@ -78,11 +78,19 @@ impl Effective {
         yaml.line(0, "kind: EndpointPickerConfig", None);
         yaml.line(0, "plugins:", None);
         for plugin in &self.plugins {
-            yaml.line(0, &format!("- type: {}", plugin.kind), plugin.because.as_deref());
+            yaml.line(
+                0,
+                &format!("- type: {}", plugin.kind),
+                plugin.because.as_deref(),
+            );
             if plugin.name != plugin.kind {
                 yaml.line(1, &format!("name: {}", scalar(&plugin.name)), None);
             }
-            if plugin.parameters.as_object().is_some_and(|object| !object.is_empty()) {
+            if plugin
+                .parameters
+                .as_object()
+                .is_some_and(|object| !object.is_empty())
+            {
                 yaml.line(1, &format!("parameters: {}", plugin.parameters), None);
             }
         }
@@ -117,7 +125,11 @@ impl Effective {
 
     fn write_data_layer(&self, yaml: &mut Yaml) {
         yaml.line(0, "dataLayer:", None);
-        yaml.line(1, "injectDefaults: false", Some("every source is written out below"));
+        yaml.line(
+            1,
+            "injectDefaults: false",
+            Some("every source is written out below"),
+        );
         if let Some(discovery) = &self.discovery {
             yaml.line(1, "discovery:", None);
             yaml.line(2, &format!("pluginRef: {}", scalar(discovery)), None);
@@ -144,7 +156,11 @@ impl Yaml {
         let indent = depth * 2;
         let _ = match because {
             None => writeln!(self.text, "{:indent$}{line}", ""),
-            Some(because) => writeln!(self.text, "{:indent$}{line}  # implied because {because}", ""),
+            Some(because) => writeln!(
+                self.text,
+                "{:indent$}{line}  # implied because {because}",
+                ""
+            ),
         };
     }
 
@@ -157,7 +173,13 @@ impl Yaml {
 /// A YAML scalar; quoted unless it is plainly a name.
 fn scalar(text: &str) -> String {
     let plain = text.starts_with(|c: char| c.is_ascii_alphabetic())
-        && text.chars().all(|c| c.is_ascii_alphanumeric() || "-_./".contains(c))
+        && text
+            .chars()
+            .all(|c| c.is_ascii_alphanumeric() || "-_./".contains(c))
         && !["true", "false", "null", "yes", "no", "on", "off"].contains(&text);
-    if plain { text.to_owned() } else { Value::from(text).to_string() }
+    if plain {
+        text.to_owned()
+    } else {
+        Value::from(text).to_string()
+    }
 }

@@ -177,7 +177,8 @@ impl Endpoint {
 
     /// Notes how many blocks a prefix index says are held here.
     pub fn set_prefix_blocks(&self, blocks: usize) {
-        self.prefix_blocks.store(u32::try_from(blocks).unwrap_or(u32::MAX), Ordering::Relaxed);
+        self.prefix_blocks
+            .store(u32::try_from(blocks).unwrap_or(u32::MAX), Ordering::Relaxed);
     }
 
     /// Whether the endpoint has left its pool. Requests in flight go on.

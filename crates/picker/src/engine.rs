@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use suimon_llm::ApiKind;
 
+use crate::attribute::UncachedTokens;
 use crate::columns::{Columns, Key, States};
 use crate::effective::Effective;
 use crate::graph::Graph;
-use crate::attribute::UncachedTokens;
 use crate::role::{
     Discovery, Extractor, PreRequest, Producer, ProfileHandler, SaturationDetector, Source,
 };
@@ -51,7 +51,9 @@ impl Engine {
 
 impl std::fmt::Debug for Engine {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Engine").field("profiles", &self.profiles).finish_non_exhaustive()
+        f.debug_struct("Engine")
+            .field("profiles", &self.profiles)
+            .finish_non_exhaustive()
     }
 }
 

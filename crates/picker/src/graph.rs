@@ -57,9 +57,17 @@ impl Graph {
         producer: &str,
         required: bool,
     ) -> Key<A> {
-        let producer = if producer.is_empty() { A::DEFAULT_PRODUCER } else { producer };
+        let producer = if producer.is_empty() {
+            A::DEFAULT_PRODUCER
+        } else {
+            producer
+        };
         let column = self.column::<A>(producer);
-        self.consumers.push(Consumer { instance: instance.to_owned(), column, required });
+        self.consumers.push(Consumer {
+            instance: instance.to_owned(),
+            column,
+            required,
+        });
         Key::new(column)
     }
 
@@ -97,7 +105,9 @@ impl Graph {
     pub(crate) fn missing(&self) -> Vec<Missing> {
         let mut missing: Vec<Missing> = Vec::new();
         for consumer in self.consumers.iter().filter(|consumer| consumer.required) {
-            let Some(node) = self.columns.get(consumer.column) else { continue };
+            let Some(node) = self.columns.get(consumer.column) else {
+                continue;
+            };
             let named = missing
                 .iter()
                 .any(|m| m.attribute == node.attribute && m.producer == node.producer);
@@ -138,7 +148,10 @@ impl Graph {
                 .iter()
                 .position(|&one| !left.iter().any(|&other| needs(name(one), name(other))));
             let Some(ready) = ready else {
-                return Err(left.into_iter().map(|index| name(index).to_owned()).collect());
+                return Err(left
+                    .into_iter()
+                    .map(|index| name(index).to_owned())
+                    .collect());
             };
             order.push(left.remove(ready));
         }
@@ -161,7 +174,11 @@ impl Graph {
 impl std::fmt::Debug for Graph {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_list()
-            .entries(self.columns.iter().map(|node| format!("{}/{}", node.attribute, node.producer)))
+            .entries(
+                self.columns
+                    .iter()
+                    .map(|node| format!("{}/{}", node.attribute, node.producer)),
+            )
             .finish()
     }
 }

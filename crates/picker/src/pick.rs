@@ -131,7 +131,11 @@ impl PoolPicker {
     #[must_use]
     pub fn saturation(&self) -> f64 {
         let (pool, now) = (self.pool.load(), self.clock.now());
-        let load: Vec<_> = pool.endpoints.iter().map(|endpoint| endpoint.load(now)).collect();
+        let load: Vec<_> = pool
+            .endpoints
+            .iter()
+            .map(|endpoint| endpoint.load(now))
+            .collect();
         let candidates: Vec<u32> = (0..).zip(&load).map(|(place, _)| place).collect();
         let (columns, headers) = (crate::Columns::default(), HeaderMap::new());
         let inference = InferenceRequest::opaque();
@@ -143,7 +147,13 @@ impl PoolPicker {
             model: "",
             priority: DEFAULT_PRIORITY,
         };
-        let view = View { request: &request, endpoints: &pool.endpoints, load: &load, columns: &columns, now };
+        let view = View {
+            request: &request,
+            endpoints: &pool.endpoints,
+            load: &load,
+            columns: &columns,
+            now,
+        };
         self.engine.detector.saturation(&view, &candidates)
     }
 
@@ -159,7 +169,12 @@ impl PoolPicker {
             scratch.fill(&pool, request, started);
             let result = self.decide(request, &asked, &pool, (&mut scratch, started));
             result.map(|(target, headers, tokens)| {
-                self.conclude(request, asked, &pool, (&scratch, started, target, headers, tokens))
+                self.conclude(
+                    request,
+                    asked,
+                    &pool,
+                    (&scratch, started, target, headers, tokens),
+                )
             })
         });
         self.shelf.give(scratch);
@@ -174,7 +189,9 @@ impl PoolPicker {
         scratch: &mut Scratch,
     ) -> Result<Asked<'r>, PickError> {
         let kind = self.engine.parsers.kind(request.path);
-        let kind = kind.ok_or_else(|| PickError::NoParser { path: request.path.to_owned() })?;
+        let kind = kind.ok_or_else(|| PickError::NoParser {
+            path: request.path.to_owned(),
+        })?;
         let inference = match request.body {
             Body::Absent => InferenceRequest::opaque(),
             Body::Invalid(_) if kind == ApiKind::Opaque => InferenceRequest::opaque(),
@@ -184,7 +201,11 @@ impl PoolPicker {
         let model = target_model(request, &inference, pool, scratch)?;
         let objective = first_header(request.headers, &OBJECTIVE_HEADERS);
         let priority = objective.and_then(|name| pool.objectives.get(name).copied());
-        Ok(Asked { inference, model, priority: priority.unwrap_or(DEFAULT_PRIORITY) })
+        Ok(Asked {
+            inference,
+            model,
+            priority: priority.unwrap_or(DEFAULT_PRIORITY),
+        })
     }
 
     /// Admits, lets producers work, schedules and tells the pre-request hooks.
@@ -195,7 +216,14 @@ impl PoolPicker {
         pool: &PoolSnapshot,
         (scratch, now): (&mut Scratch, Instant),
     ) -> Result<(u32, HeaderMap, u64), PickError> {
-        let Scratch { load, candidates, columns, states, results, rng } = scratch;
+        let Scratch {
+            load,
+            candidates,
+            columns,
+            states,
+            results,
+            rng,
+        } = scratch;
         if candidates.is_empty() {
             return Err(PickError::NoEndpoints);
         }
@@ -212,32 +240,60 @@ impl PoolPicker {
         };
         let endpoints = &*pool.endpoints;
         if asked.priority < 0 {
-            let view = View { request, endpoints, load, columns, now };
+            let view = View {
+                request,
+                endpoints,
+                load,
+                columns,
+                now,
+            };
             if self.engine.detector.saturation(&view, candidates) >= 1.0 {
                 return Err(PickError::Saturated);
             }
         }
         let places = &pool.places;
-        let mut produce =
-            Produce { request, endpoints, load, candidates, places, columns: &mut *columns, states: &mut *states };
+        let mut produce = Produce {
+            request,
+            endpoints,
+            load,
+            candidates,
+            places,
+            columns: &mut *columns,
+            states: &mut *states,
+        };
         for producer in &self.engine.producers {
             producer.produce(&mut produce);
         }
-        let view = View { request, endpoints, load, columns, now };
+        let view = View {
+            request,
+            endpoints,
+            load,
+            columns,
+            now,
+        };
         let (profiles, handler) = (&self.engine.profiles, &*self.engine.handler);
         let primary = schedule(profiles, handler, &view, candidates, (results, rng))?;
-        let target = results.run(primary).and_then(|run| run.chosen_places().next());
+        let target = results
+            .run(primary)
+            .and_then(|run| run.chosen_places().next());
         let target = target.ok_or(PickError::Filtered)?;
         let mut set_headers = HeaderMap::new();
         let set = &mut set_headers;
-        let mut scheduled =
-            Scheduled { request, endpoints, target, columns, states, set_headers: set };
+        let mut scheduled = Scheduled {
+            request,
+            endpoints,
+            target,
+            columns,
+            states,
+            set_headers: set,
+        };
         for hook in &self.engine.pre_request {
             hook.pre_request(&mut scheduled);
         }
-        let uncached = self.engine.uncached.and_then(|key| {
-            columns.read(key).get(target as usize).copied()
-        });
+        let uncached = self
+            .engine
+            .uncached
+            .and_then(|key| columns.read(key).get(target as usize).copied());
         let tokens = uncached.unwrap_or_else(|| asked.inference.prompts.token_estimate());
         Ok((target, set_headers, tokens))
     }
@@ -256,7 +312,10 @@ impl PoolPicker {
             &self.engine,
             (request, &asked.model, asked.priority),
             (&self.name, &pool.endpoints, scratch),
-            (self.clock.wall(), self.clock.now().saturating_duration_since(started)),
+            (
+                self.clock.wall(),
+                self.clock.now().saturating_duration_since(started),
+            ),
         );
         let in_flight = endpoints
             .first()
@@ -304,7 +363,11 @@ fn target_model(
     let named = names_model(inference.kind) && !matches!(request.body, Body::Absent);
     let incoming: Arc<str> = Arc::from(incoming);
     if !named {
-        return Ok(ModelNames { target: Arc::clone(&incoming), incoming, replace: None });
+        return Ok(ModelNames {
+            target: Arc::clone(&incoming),
+            incoming,
+            replace: None,
+        });
     }
     let target = match pool.rewrites.rule(&incoming) {
         Some(rule) => rule.draw(&mut scratch.rng).cloned(),
@@ -315,16 +378,26 @@ fn target_model(
         return Err(PickError::ModelMissing);
     }
     let replace = (target != incoming).then_some(replace);
-    Ok(ModelNames { incoming, target, replace })
+    Ok(ModelNames {
+        incoming,
+        target,
+        replace,
+    })
 }
 
 /// Whether a request to this API has to name a model.
 const fn names_model(kind: ApiKind) -> bool {
-    !matches!(kind, ApiKind::CountTokens | ApiKind::Conversations | ApiKind::Opaque)
+    !matches!(
+        kind,
+        ApiKind::CountTokens | ApiKind::Conversations | ApiKind::Opaque
+    )
 }
 
 fn first_header<'a>(headers: &'a HeaderMap, names: &[HeaderName]) -> Option<&'a str> {
-    names.iter().find_map(|name| headers.get(name)).and_then(|value| value.to_str().ok())
+    names
+        .iter()
+        .find_map(|name| headers.get(name))
+        .and_then(|value| value.to_str().ok())
 }
 
 /// The primary profile's choice, then the best of the rest; and how many are the choice.
@@ -334,7 +407,10 @@ fn targets(
     target: u32,
 ) -> (SmallVec<[Arc<Endpoint>; 4]>, usize) {
     let primary = results.ran().iter().filter_map(|index| results.run(index));
-    let Some(run) = primary.into_iter().find(|run| run.chosen_places().next() == Some(target)) else {
+    let Some(run) = primary
+        .into_iter()
+        .find(|run| run.chosen_places().next() == Some(target))
+    else {
         return (SmallVec::new(), 0);
     };
     let at = |place: u32| endpoints.get(place as usize).cloned();
@@ -345,7 +421,10 @@ fn targets(
         if run.chosen.contains(&index) {
             continue;
         }
-        let rank = best.iter().position(|&(other, _)| total > other).unwrap_or(best.len());
+        let rank = best
+            .iter()
+            .position(|&(other, _)| total > other)
+            .unwrap_or(best.len());
         if rank < FALLBACKS {
             best.insert(rank, (total, place));
             best.truncate(FALLBACKS);

@@ -245,7 +245,9 @@ impl Resources {
     /// The thing of this type.
     #[must_use]
     pub fn get<T: Send + Sync + 'static>(&self) -> Option<Arc<T>> {
-        Arc::clone(self.by_type.get(&TypeId::of::<T>())?).downcast().ok()
+        Arc::clone(self.by_type.get(&TypeId::of::<T>())?)
+            .downcast()
+            .ok()
     }
 }
 
@@ -324,6 +326,10 @@ fn build<P: Plugin>(
 /// When the parameters are wrong.
 pub fn build_alone<P: Plugin>(params: P::Params) -> Result<P, BuildError> {
     let (mut graph, resources) = (Graph::default(), Resources::default());
-    let mut cx = BuildContext { name: P::TYPE, graph: &mut graph, resources: &resources };
+    let mut cx = BuildContext {
+        name: P::TYPE,
+        graph: &mut graph,
+        resources: &resources,
+    };
     P::build(params, &mut cx)
 }

@@ -27,11 +27,17 @@ impl PoolSnapshot {
     /// are marked as gone.
     #[must_use]
     pub fn with_members(&self, specs: Vec<EndpointSpec>) -> Self {
-        let mut known: HashMap<&str, &Arc<Endpoint>> =
-            self.endpoints.iter().map(|endpoint| (&**endpoint.id(), endpoint)).collect();
+        let mut known: HashMap<&str, &Arc<Endpoint>> = self
+            .endpoints
+            .iter()
+            .map(|endpoint| (&**endpoint.id(), endpoint))
+            .collect();
         let mut endpoints: Vec<Arc<Endpoint>> = Vec::with_capacity(specs.len());
         for spec in specs {
-            match known.get(&*spec.id).filter(|endpoint| *endpoint.spec() == spec) {
+            match known
+                .get(&*spec.id)
+                .filter(|endpoint| *endpoint.spec() == spec)
+            {
                 Some(endpoint) => {
                     endpoints.push(Arc::clone(endpoint));
                     known.remove(&*spec.id);
@@ -87,7 +93,11 @@ mod tests {
             Arc::clone(pool.endpoints.iter().find(|e| &**e.id() == id).unwrap())
         };
         assert_eq!(by(&first, "b").slot(), by(&second, "b").slot());
-        assert_ne!(by(&first, "a").slot(), by(&second, "a").slot(), "same name, other address");
+        assert_ne!(
+            by(&first, "a").slot(),
+            by(&second, "a").slot(),
+            "same name, other address"
+        );
         assert!(by(&first, "a").is_gone());
         assert!(!by(&second, "a").is_gone());
     }

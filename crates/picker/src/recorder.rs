@@ -31,7 +31,10 @@ impl Recorder {
     /// Keeps the newest `limit` decisions; 0 keeps none and costs nothing.
     #[must_use]
     pub fn new(limit: usize) -> Self {
-        Self { limit, ring: Mutex::new(VecDeque::with_capacity(limit)) }
+        Self {
+            limit,
+            ring: Mutex::new(VecDeque::with_capacity(limit)),
+        }
     }
 
     /// The newest `limit` decisions, newest first.
@@ -42,7 +45,9 @@ impl Recorder {
 
     /// Whether a decision over `endpoints` is to be kept, given a random number.
     fn wants(&self, endpoints: usize, random: u32) -> bool {
-        let one_in = u32::try_from(endpoints / FULL_RECORDS_UP_TO).unwrap_or(u32::MAX).max(1);
+        let one_in = u32::try_from(endpoints / FULL_RECORDS_UP_TO)
+            .unwrap_or(u32::MAX)
+            .max(1);
         self.limit > 0 && random % one_in == 0
     }
 
@@ -69,7 +74,11 @@ pub(crate) fn record(
         return None;
     }
     let profiles = scratch.results.ran().iter().filter_map(|index| {
-        Some(profile_record(engine.profiles.get(index)?, scratch.results.run(index)?, scratch))
+        Some(profile_record(
+            engine.profiles.get(index)?,
+            scratch.results.run(index)?,
+            scratch,
+        ))
     });
     let record = Arc::new(Record {
         request_id: request.id.into(),
@@ -117,7 +126,10 @@ fn profile_record(profile: &Profile, run: &Run, scratch: &Scratch) -> ProfileRec
             .filters
             .iter()
             .zip(&run.left)
-            .map(|((name, _), &left)| FilterRecord { name: Arc::clone(name), left })
+            .map(|((name, _), &left)| FilterRecord {
+                name: Arc::clone(name),
+                left,
+            })
             .collect(),
         scorers: profile
             .scorers

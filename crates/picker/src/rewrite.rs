@@ -35,7 +35,10 @@ impl RewriteTable {
                 table.generic = Some(Arc::clone(&rule));
             }
             for model in models {
-                table.exact.entry(model).or_insert_with(|| Arc::clone(&rule));
+                table
+                    .exact
+                    .entry(model)
+                    .or_insert_with(|| Arc::clone(&rule));
             }
         }
         table
@@ -49,7 +52,11 @@ impl RewriteTable {
 
     /// Every model that the rules mention, on either side: names that metrics never fold.
     pub fn names(&self) -> impl Iterator<Item = &Arc<str>> {
-        let targets = self.exact.values().chain(&self.generic).flat_map(|rule| &rule.targets);
+        let targets = self
+            .exact
+            .values()
+            .chain(&self.generic)
+            .flat_map(|rule| &rule.targets);
         self.exact.keys().chain(targets.map(|(name, _)| name))
     }
 }
@@ -61,7 +68,11 @@ impl Rule {
     /// weight, those without get nothing.
     #[must_use]
     pub fn draw(&self, rng: &mut impl Rng) -> Option<&Arc<str>> {
-        let total: u64 = self.targets.iter().map(|(_, w)| u64::from(w.unwrap_or(0))).sum();
+        let total: u64 = self
+            .targets
+            .iter()
+            .map(|(_, w)| u64::from(w.unwrap_or(0)))
+            .sum();
         if total == 0 {
             let index = rng.random_range(0..self.targets.len().max(1));
             return self.targets.get(index).map(|(name, _)| name);

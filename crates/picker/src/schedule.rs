@@ -117,7 +117,11 @@ impl std::fmt::Debug for Profile {
 
 /// A score is 0..=1; one that is not a number says nothing, so it counts as 0.
 fn clamp(score: f32) -> f32 {
-    if score.is_nan() { 0.0 } else { score.clamp(0.0, 1.0) }
+    if score.is_nan() {
+        0.0
+    } else {
+        score.clamp(0.0, 1.0)
+    }
 }
 
 // === impl ProfileSet ===
@@ -161,7 +165,11 @@ impl Results {
     /// The run of a profile; `None` while it has not run.
     #[must_use]
     pub fn run(&self, index: usize) -> Option<&Run> {
-        self.ran.iter().any(|ran| ran == index).then(|| self.runs.get(index)).flatten()
+        self.ran
+            .iter()
+            .any(|ran| ran == index)
+            .then(|| self.runs.get(index))
+            .flatten()
     }
 
     /// Profiles that have run.
@@ -182,7 +190,9 @@ impl Results {
 impl Run {
     /// Places that the picker chose, best first.
     pub fn chosen_places(&self) -> impl Iterator<Item = u32> {
-        self.chosen.iter().filter_map(|&index| self.kept.get(index as usize).copied())
+        self.chosen
+            .iter()
+            .filter_map(|&index| self.kept.get(index as usize).copied())
     }
 
     fn clear(&mut self) {

@@ -36,13 +36,17 @@ impl Scratch {
     /// Takes the pool's state at `now` and the candidates that the request allows.
     pub(crate) fn fill(&mut self, pool: &PoolSnapshot, request: &PickRequest<'_>, now: Instant) {
         self.load.clear();
-        self.load.extend(pool.endpoints.iter().map(|endpoint| endpoint.load(now)));
+        self.load
+            .extend(pool.endpoints.iter().map(|endpoint| endpoint.load(now)));
         self.candidates.clear();
         let allowed = |endpoint: &Arc<crate::Endpoint>| {
-            request.subset.is_none_or(|subset| subset.contains(&endpoint.address()))
+            request
+                .subset
+                .is_none_or(|subset| subset.contains(&endpoint.address()))
         };
         let places = (0..).zip(pool.endpoints.iter());
-        self.candidates.extend(places.filter(|(_, e)| allowed(e)).map(|(place, _)| place));
+        self.candidates
+            .extend(places.filter(|(_, e)| allowed(e)).map(|(place, _)| place));
         self.columns.reset(pool.endpoints.len());
     }
 }
@@ -51,7 +55,10 @@ impl Scratch {
 
 impl Shelf {
     pub(crate) fn new(seed: u64) -> Self {
-        Self { free: Mutex::new(Vec::new()), seeds: Mutex::new(SmallRng::seed_from_u64(seed)) }
+        Self {
+            free: Mutex::new(Vec::new()),
+            seeds: Mutex::new(SmallRng::seed_from_u64(seed)),
+        }
     }
 
     pub(crate) fn take(&self, engine: &Engine) -> Box<Scratch> {

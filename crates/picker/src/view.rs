@@ -107,7 +107,12 @@ impl Places {
     /// Places of `endpoints`.
     #[must_use]
     pub fn of(endpoints: &[Arc<Endpoint>]) -> Self {
-        Self { by_slot: (0..).zip(endpoints).map(|(place, e)| (e.slot(), place)).collect() }
+        Self {
+            by_slot: (0..)
+                .zip(endpoints)
+                .map(|(place, e)| (e.slot(), place))
+                .collect(),
+        }
     }
 
     /// Place of the endpoint with this slot, if it is in the pool.

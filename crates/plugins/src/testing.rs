@@ -6,13 +6,14 @@ use std::time::{Duration, Instant};
 
 use http::HeaderMap;
 use suimon_llm::InferenceRequest;
-use suimon_picker::{
-    BuildError, Columns, Endpoint, EndpointSpec, Metrics, Plugin, Request, View,
-};
+use suimon_picker::{BuildError, Columns, Endpoint, EndpointSpec, Metrics, Plugin, Request, View};
 
 /// Metrics of an idle endpoint, scraped just now.
 pub(crate) fn metrics() -> Scraped {
-    Scraped { metrics: Metrics::default(), age: Duration::ZERO }
+    Scraped {
+        metrics: Metrics::default(),
+        age: Duration::ZERO,
+    }
 }
 
 /// Metrics to be.
@@ -56,11 +57,17 @@ impl Pool {
             });
             if let Some(Scraped { metrics, age }) = scraped {
                 endpoint.begin_scrape();
-                endpoint.finish_scrape(Metrics { updated: now.checked_sub(age), ..metrics });
+                endpoint.finish_scrape(Metrics {
+                    updated: now.checked_sub(age),
+                    ..metrics
+                });
             }
             Arc::new(endpoint)
         };
-        Self { endpoints: (1..).zip(metrics).map(endpoint).collect(), now }
+        Self {
+            endpoints: (1..).zip(metrics).map(endpoint).collect(),
+            now,
+        }
     }
 
     /// Runs `test` with a view of the pool and the places of all its endpoints.

@@ -16,12 +16,25 @@ const CORE_EXTRACTOR: &str = "core-metrics-extractor";
 const DEFAULT_DETECTOR: &str = "utilization-detector";
 const DEFAULT_HANDLER: &str = "single-profile-handler";
 const DEFAULT_PICKER: &str = "max-score-picker";
-const DEFAULT_PARSERS: [&str; 4] =
-    ["openai-parser", "anthropic-parser", "vllmhttp-parser", "passthrough-parser"];
+const DEFAULT_PARSERS: [&str; 4] = [
+    "openai-parser",
+    "anthropic-parser",
+    "vllmhttp-parser",
+    "passthrough-parser",
+];
 const POLICIES: [(&str, &str); 3] = [
-    ("fcfs-ordering-policy", "requests of one flow leave a queue in the order of their arrival"),
-    ("global-strict-fairness-policy", "without another policy all flows share one queue"),
-    ("static-usage-limit-policy", "without another policy a pool is filled up to saturation 1.0"),
+    (
+        "fcfs-ordering-policy",
+        "requests of one flow leave a queue in the order of their arrival",
+    ),
+    (
+        "global-strict-fairness-policy",
+        "without another policy all flows share one queue",
+    ),
+    (
+        "static-usage-limit-policy",
+        "without another policy a pool is filled up to saturation 1.0",
+    ),
 ];
 
 /// The profiles as configured, or one of all that can be part of it.
@@ -49,7 +62,11 @@ pub(super) fn profiles(
     let mut profiles: Vec<EffectiveProfile> = Vec::new();
     for (index, profile) in config.scheduling_profiles.iter().enumerate() {
         let wrong = |why: &str| ConfigError::Profile {
-            profile: if profile.name.is_empty() { index.to_string() } else { profile.name.clone() },
+            profile: if profile.name.is_empty() {
+                index.to_string()
+            } else {
+                profile.name.clone()
+            },
             why: why.to_owned(),
         };
         if profile.name.is_empty() {
@@ -71,7 +88,11 @@ pub(super) fn profiles(
                 because: None,
             });
         }
-        profiles.push(EffectiveProfile { name: profile.name.clone(), plugins, because: None });
+        profiles.push(EffectiveProfile {
+            name: profile.name.clone(),
+            plugins,
+            because: None,
+        });
     }
     Ok(profiles)
 }
@@ -89,7 +110,11 @@ pub(super) fn handler(
         }
         [] => {
             return Err(ConfigError::Profile {
-                profile: profiles.iter().map(|p| p.name.as_str()).collect::<Vec<_>>().join(", "),
+                profile: profiles
+                    .iter()
+                    .map(|p| p.name.as_str())
+                    .collect::<Vec<_>>()
+                    .join(", "),
                 why: "several profiles need a profile handler and none is configured".to_owned(),
             });
         }
@@ -103,18 +128,24 @@ pub(super) fn handler(
         }
     };
     let roles = instances.roles("plugins", name)?;
-    roles.profile_handler.clone().ok_or_else(|| ConfigError::Reference {
-        place: "plugins".to_owned(),
-        name: name.to_owned(),
-        why: "is not a profile handler".to_owned(),
-    })
+    roles
+        .profile_handler
+        .clone()
+        .ok_or_else(|| ConfigError::Reference {
+            place: "plugins".to_owned(),
+            name: name.to_owned(),
+            why: "is not a profile handler".to_owned(),
+        })
 }
 
 /// The picker of a profile that has none: the first that is configured, else the best score.
 pub(super) fn picker(
     instances: &mut Instances<'_>,
 ) -> Result<(Arc<str>, Arc<dyn Picker>), ConfigError> {
-    let first = instances.names_with(|roles| roles.picker.is_some()).into_iter().next();
+    let first = instances
+        .names_with(|roles| roles.picker.is_some())
+        .into_iter()
+        .next();
     let name = match first {
         Some(name) => name,
         None => {
@@ -133,7 +164,9 @@ pub(super) fn picker(
 
 /// The policies of flow control.
 pub(super) fn policies(instances: &mut Instances<'_>) -> Result<(), ConfigError> {
-    POLICIES.iter().try_for_each(|(kind, because)| instances.imply(kind, because))
+    POLICIES
+        .iter()
+        .try_for_each(|(kind, because)| instances.imply(kind, because))
 }
 
 /// The parsers as configured, else those of the common APIs; one named by its type needs no entry.
@@ -142,15 +175,25 @@ pub(super) fn parsers(
     instances: &mut Instances<'_>,
 ) -> Result<Vec<EffectiveRef>, ConfigError> {
     let listed: Vec<String> = match &config.request_handler {
-        Some(handler) if !handler.parsers.is_empty() => {
-            handler.parsers.iter().map(|to| to.plugin_ref.clone()).collect()
-        }
-        _ => config.parser.iter().map(|to| to.plugin_ref.clone()).collect(),
+        Some(handler) if !handler.parsers.is_empty() => handler
+            .parsers
+            .iter()
+            .map(|to| to.plugin_ref.clone())
+            .collect(),
+        _ => config
+            .parser
+            .iter()
+            .map(|to| to.plugin_ref.clone())
+            .collect(),
     };
     if listed.is_empty() {
         let because = "no parser is configured";
-        DEFAULT_PARSERS.iter().try_for_each(|kind| instances.imply(kind, because))?;
-        return Ok(DEFAULT_PARSERS.map(|kind| implied_ref(kind, because)).to_vec());
+        DEFAULT_PARSERS
+            .iter()
+            .try_for_each(|kind| instances.imply(kind, because))?;
+        return Ok(DEFAULT_PARSERS
+            .map(|kind| implied_ref(kind, because))
+            .to_vec());
     }
     for name in &listed {
         instances.imply(name, "a parser that is named by its type needs no entry")?;
@@ -163,8 +206,13 @@ pub(super) fn detector(
     config: &EndpointPickerConfig,
     instances: &mut Instances<'_>,
 ) -> Result<EffectiveRef, ConfigError> {
-    let flow = config.flow_control.as_ref().and_then(|flow| flow.saturation_detector.as_ref());
-    let name = flow.or(config.saturation_detector.as_ref()).map(|to| to.plugin_ref.as_str());
+    let flow = config
+        .flow_control
+        .as_ref()
+        .and_then(|flow| flow.saturation_detector.as_ref());
+    let name = flow
+        .or(config.saturation_detector.as_ref())
+        .map(|to| to.plugin_ref.as_str());
     match name.filter(|name| !name.is_empty()) {
         Some(DEFAULT_DETECTOR) => {
             instances.imply(DEFAULT_DETECTOR, "it is named by its type")?;
@@ -191,12 +239,19 @@ pub(super) fn sources(
         .unwrap_or_default()
         .iter()
         .map(|source| {
-            let extractors = source.extractors.iter().map(|to| written_ref(to.plugin_ref.clone()));
+            let extractors = source
+                .extractors
+                .iter()
+                .map(|to| written_ref(to.plugin_ref.clone()));
             (written_ref(source.plugin_ref.clone()), extractors.collect())
         })
         .collect();
-    let inject = layer.and_then(|layer| layer.inject_defaults).unwrap_or(true);
-    let listed = sources.iter().any(|(to, _)| instances.has_type(&to.name, METRICS_SOURCE));
+    let inject = layer
+        .and_then(|layer| layer.inject_defaults)
+        .unwrap_or(true);
+    let listed = sources
+        .iter()
+        .any(|(to, _)| instances.has_type(&to.name, METRICS_SOURCE));
     if inject && !listed {
         let because = "load scorers need metrics";
         instances.imply(METRICS_SOURCE, because)?;
@@ -213,8 +268,7 @@ pub(super) fn producers(instances: &mut Instances<'_>) -> Result<(), ConfigError
     while let Some(missing) = instances.missing().into_iter().next() {
         match missing.create {
             Some(kind) if !instances.has(kind) => {
-                let because =
-                    format!("`{}` needs {} from it", missing.consumer, missing.attribute);
+                let because = format!("`{}` needs {} from it", missing.consumer, missing.attribute);
                 instances.imply(kind, &because)?;
             }
             _ => {
@@ -230,9 +284,15 @@ pub(super) fn producers(instances: &mut Instances<'_>) -> Result<(), ConfigError
 }
 
 fn written_ref(name: String) -> EffectiveRef {
-    EffectiveRef { name, because: None }
+    EffectiveRef {
+        name,
+        because: None,
+    }
 }
 
 fn implied_ref(name: &str, because: &str) -> EffectiveRef {
-    EffectiveRef { name: name.to_owned(), because: Some(because.to_owned()) }
+    EffectiveRef {
+        name: name.to_owned(),
+        because: Some(because.to_owned()),
+    }
 }

@@ -10,9 +10,7 @@ use crate::effective::EffectivePlugin;
 use crate::graph::Graph;
 use crate::plugin::{BuildContext, Descriptor, Resources, Roles};
 use crate::registry::Registry;
-use crate::role::{
-    Discovery, Extractor, Parser, PreRequest, Producer, SaturationDetector, Source,
-};
+use crate::role::{Discovery, Extractor, Parser, PreRequest, Producer, SaturationDetector, Source};
 
 /// The plugin instances of one engine, in the order in which they were made.
 pub(super) struct Instances<'a> {
@@ -34,7 +32,12 @@ struct Instance {
 
 impl<'a> Instances<'a> {
     pub(super) fn new(registry: &'a Registry, resources: &'a Resources) -> Self {
-        Self { registry, resources, graph: Graph::default(), made: Vec::new() }
+        Self {
+            registry,
+            resources,
+            graph: Graph::default(),
+            made: Vec::new(),
+        }
     }
 
     /// Makes the instances that the configuration lists.
@@ -49,7 +52,10 @@ impl<'a> Instances<'a> {
                 Some(name) => name,
             };
             if self.has(name) {
-                return Err(ConfigError::DuplicateName { index, name: name.to_owned() });
+                return Err(ConfigError::DuplicateName {
+                    index,
+                    name: name.to_owned(),
+                });
             }
             let place = format!("plugins[{index}]");
             let descriptor = self.descriptor(&place, &spec.kind)?;
@@ -74,17 +80,29 @@ impl<'a> Instances<'a> {
         parameters: Option<&serde_json::Value>,
         because: Option<String>,
     ) -> Result<(), ConfigError> {
-        let mut cx = BuildContext { name, graph: &mut self.graph, resources: self.resources };
-        let roles = descriptor.build(parameters, &mut cx).map_err(|source| ConfigError::Plugin {
-            name: name.to_owned(),
-            kind: descriptor.name,
-            source,
-        })?;
+        let mut cx = BuildContext {
+            name,
+            graph: &mut self.graph,
+            resources: self.resources,
+        };
+        let roles =
+            descriptor
+                .build(parameters, &mut cx)
+                .map_err(|source| ConfigError::Plugin {
+                    name: name.to_owned(),
+                    kind: descriptor.name,
+                    source,
+                })?;
         let mut full = descriptor.default_params();
-        if let (Some(full), Some(given)) =
-            (full.as_object_mut(), parameters.and_then(serde_json::Value::as_object))
-        {
-            full.extend(given.iter().map(|(key, value)| (key.clone(), value.clone())));
+        if let (Some(full), Some(given)) = (
+            full.as_object_mut(),
+            parameters.and_then(serde_json::Value::as_object),
+        ) {
+            full.extend(
+                given
+                    .iter()
+                    .map(|(key, value)| (key.clone(), value.clone())),
+            );
         }
         self.made.push(Instance {
             name: name.to_owned(),
@@ -97,18 +115,25 @@ impl<'a> Instances<'a> {
     }
 
     fn descriptor(&self, place: &str, kind: &str) -> Result<Descriptor, ConfigError> {
-        self.registry.get(kind).copied().ok_or_else(|| ConfigError::UnknownType {
-            place: place.to_owned(),
-            name: kind.to_owned(),
-            hint: match suimon_api::nearest(kind, self.registry.iter().map(|d| d.name)) {
-                Some(near) => format!("; did you mean `{near}`?"),
-                None => format!("; known types: {}", self.known()),
-            },
-        })
+        self.registry
+            .get(kind)
+            .copied()
+            .ok_or_else(|| ConfigError::UnknownType {
+                place: place.to_owned(),
+                name: kind.to_owned(),
+                hint: match suimon_api::nearest(kind, self.registry.iter().map(|d| d.name)) {
+                    Some(near) => format!("; did you mean `{near}`?"),
+                    None => format!("; known types: {}", self.known()),
+                },
+            })
     }
 
     fn known(&self) -> String {
-        let names: Vec<_> = self.registry.iter().map(|d| format!("`{}`", d.name)).collect();
+        let names: Vec<_> = self
+            .registry
+            .iter()
+            .map(|d| format!("`{}`", d.name))
+            .collect();
         names.join(", ")
     }
 
@@ -118,7 +143,9 @@ impl<'a> Instances<'a> {
 
     /// Whether there is an instance of this type, whatever its name.
     pub(super) fn has_type(&self, name: &str, kind: &str) -> bool {
-        self.made.iter().any(|instance| instance.name == name && instance.kind == kind)
+        self.made
+            .iter()
+            .any(|instance| instance.name == name && instance.kind == kind)
     }
 
     /// Names of the instances that fill a role, in the order of the file.
@@ -129,7 +156,9 @@ impl<'a> Instances<'a> {
 
     pub(super) fn roles(&self, place: &str, name: &str) -> Result<&Roles, ConfigError> {
         let found = self.made.iter().find(|instance| instance.name == name);
-        found.map(|instance| &instance.roles).ok_or_else(|| self.reference(place, name, None))
+        found
+            .map(|instance| &instance.roles)
+            .ok_or_else(|| self.reference(place, name, None))
     }
 
     fn reference(&self, place: &str, name: &str, role: Option<&str>) -> ConfigError {
@@ -143,7 +172,11 @@ impl<'a> Instances<'a> {
                 }
             }
         };
-        ConfigError::Reference { place: place.to_owned(), name: name.to_owned(), why }
+        ConfigError::Reference {
+            place: place.to_owned(),
+            name: name.to_owned(),
+            why,
+        }
     }
 
     fn role<T: Clone>(
@@ -154,11 +187,18 @@ impl<'a> Instances<'a> {
         get: impl Fn(&Roles) -> &Option<T>,
     ) -> Result<T, ConfigError> {
         let roles = self.roles(place, name)?;
-        get(roles).clone().ok_or_else(|| self.reference(place, name, Some(role)))
+        get(roles)
+            .clone()
+            .ok_or_else(|| self.reference(place, name, Some(role)))
     }
 
     pub(super) fn detector(&self, name: &str) -> Result<Arc<dyn SaturationDetector>, ConfigError> {
-        self.role("flowControl.saturationDetector", name, "saturation detector", |r| &r.detector)
+        self.role(
+            "flowControl.saturationDetector",
+            name,
+            "saturation detector",
+            |r| &r.detector,
+        )
     }
 
     pub(super) fn parser(&self, place: &str, name: &str) -> Result<Arc<dyn Parser>, ConfigError> {
@@ -198,12 +238,21 @@ impl<'a> Instances<'a> {
             .filter_map(|i| Some((i.name.as_str(), i.roles.producer.as_ref()?)))
             .collect();
         let names: Vec<&str> = all.iter().map(|(name, _)| *name).collect();
-        let order = self.graph.order(&names).map_err(|names| ConfigError::Cycle { names })?;
-        Ok(order.into_iter().filter_map(|i| all.get(i).map(|(_, p)| Arc::clone(p))).collect())
+        let order = self
+            .graph
+            .order(&names)
+            .map_err(|names| ConfigError::Cycle { names })?;
+        Ok(order
+            .into_iter()
+            .filter_map(|i| all.get(i).map(|(_, p)| Arc::clone(p)))
+            .collect())
     }
 
     pub(super) fn pre_request(&self) -> Vec<Arc<dyn PreRequest>> {
-        self.made.iter().filter_map(|instance| instance.roles.pre_request.clone()).collect()
+        self.made
+            .iter()
+            .filter_map(|instance| instance.roles.pre_request.clone())
+            .collect()
     }
 
     /// Key of a column of the default producer, if some instance writes it.

@@ -49,6 +49,13 @@ impl Plugin for OpenAiParser {
 
 impl Parser for OpenAiParser {
     fn claims(&self) -> &'static [ApiKind] {
-        &[ApiKind::ChatCompletions, ApiKind::Completions, ApiKind::Embeddings, ApiKind::Responses, ApiKind::Conversations, ApiKind::Images]
+        &[
+            ApiKind::ChatCompletions,
+            ApiKind::Completions,
+            ApiKind::Embeddings,
+            ApiKind::Responses,
+            ApiKind::Conversations,
+            ApiKind::Images,
+        ]
     }
 }

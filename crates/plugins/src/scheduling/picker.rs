@@ -18,7 +18,9 @@ pub struct Params {
 
 impl Default for Params {
     fn default() -> Self {
-        Self { max_num_of_endpoints: 1 }
+        Self {
+            max_num_of_endpoints: 1,
+        }
     }
 }
 
@@ -26,6 +28,8 @@ impl Default for Params {
 
 impl Params {
     fn limit(&self) -> usize {
-        usize::try_from(self.max_num_of_endpoints).unwrap_or(1).max(1)
+        usize::try_from(self.max_num_of_endpoints)
+            .unwrap_or(1)
+            .max(1)
     }
 }

@@ -84,7 +84,10 @@ impl Plugin for UtilizationDetector {
             return value("kvCacheUtilThreshold", why);
         }
         if params.headroom.is_nan() || params.headroom < 0.0 {
-            return value("headroom", format!("must be 0 or above, got {}", params.headroom));
+            return value(
+                "headroom",
+                format!("must be 0 or above, got {}", params.headroom),
+            );
         }
         let text = &params.metrics_staleness_threshold;
         let stale_after = match parse_go(text) {
@@ -124,9 +127,9 @@ impl SaturationDetector for UtilizationDetector {
         if candidates.is_empty() {
             return 1.0;
         }
-        let each = candidates.iter().map(|&place| {
-            self.utilization(&view.load_of(place)).unwrap_or(1.0)
-        });
+        let each = candidates
+            .iter()
+            .map(|&place| self.utilization(&view.load_of(place)).unwrap_or(1.0));
         each.sum::<f64>() / candidates.len() as f64
     }
 }
@@ -159,7 +162,10 @@ mod tests {
         let half = metrics().kv_usage(0.4);
         let over = metrics().waiting(10).kv_usage(0.1);
         assert_eq!(saturation(&Pool::of([Some(metrics())])), 0.0);
-        assert_eq!(saturation(&Pool::of([Some(full.clone()), Some(metrics())])), 0.5);
+        assert_eq!(
+            saturation(&Pool::of([Some(full.clone()), Some(metrics())])),
+            0.5
+        );
         assert!((saturation(&Pool::of([Some(half)])) - 0.5).abs() < 1e-6);
         assert_eq!(saturation(&Pool::of([Some(over)])), 2.0);
     }
@@ -193,13 +199,27 @@ mod tests {
     fn parameters_out_of_range_are_refused() {
         let refused = |params: serde_json::Value, field: &str| {
             let params: Params = serde_json::from_value(params).unwrap();
-            let error = build::<UtilizationDetector>(params).unwrap_err().to_string();
+            let error = build::<UtilizationDetector>(params)
+                .unwrap_err()
+                .to_string();
             assert!(error.contains(field), "{error}");
         };
-        refused(serde_json::json!({"queueDepthThreshold": 0}), "queueDepthThreshold");
-        refused(serde_json::json!({"kvCacheUtilThreshold": 1.1}), "kvCacheUtilThreshold");
-        refused(serde_json::json!({"metricsStalenessThreshold": "0s"}), "metricsStaleness");
-        refused(serde_json::json!({"metricsStalenessThreshold": "soon"}), "metricsStaleness");
+        refused(
+            serde_json::json!({"queueDepthThreshold": 0}),
+            "queueDepthThreshold",
+        );
+        refused(
+            serde_json::json!({"kvCacheUtilThreshold": 1.1}),
+            "kvCacheUtilThreshold",
+        );
+        refused(
+            serde_json::json!({"metricsStalenessThreshold": "0s"}),
+            "metricsStaleness",
+        );
+        refused(
+            serde_json::json!({"metricsStalenessThreshold": "soon"}),
+            "metricsStaleness",
+        );
         refused(serde_json::json!({"headroom": -1.0}), "headroom");
     }
 }

@@ -155,7 +155,10 @@ impl Params {
         let limit = |field, value: i64| match usize::try_from(value) {
             Ok(0) => Ok(None),
             Ok(number) => Ok(Some(number)),
-            Err(_) => Err(BuildError::Value { field, why: format!("must not be below 0, got {value}") }),
+            Err(_) => Err(BuildError::Value {
+                field,
+                why: format!("must not be below 0, got {value}"),
+            }),
         };
         let max_tokens = limit("maxPrefixTokensToMatch", self.max_prefix_tokens_to_match)?;
         let max_blocks = limit("maxPrefixBlocksToMatch", self.max_prefix_blocks_to_match)?;
@@ -173,9 +176,16 @@ impl Params {
 impl ApproxPrefixCacheProducer {
     /// Tokens in one block for this request: the first candidate's, where it tells.
     fn block_tokens(&self, pick: &Produce<'_>) -> u32 {
-        let first = pick.candidates.first().and_then(|&place| pick.endpoints.get(place as usize));
-        let told = first.filter(|_| self.auto_tune).map(|endpoint| endpoint.metrics().block_size);
-        told.filter(|&tokens| tokens > 0).unwrap_or(self.block_tokens).max(MIN_BLOCK_TOKENS)
+        let first = pick
+            .candidates
+            .first()
+            .and_then(|&place| pick.endpoints.get(place as usize));
+        let told = first
+            .filter(|_| self.auto_tune)
+            .map(|endpoint| endpoint.metrics().block_size);
+        told.filter(|&tokens| tokens > 0)
+            .unwrap_or(self.block_tokens)
+            .max(MIN_BLOCK_TOKENS)
     }
 
     /// Blocks of `block_tokens` that `endpoint` holds. The engine's count is in its own blocks, and
@@ -232,7 +242,9 @@ impl ApproxPrefixCacheProducer {
 impl Producer for ApproxPrefixCacheProducer {
     fn produce(&self, pick: &mut Produce<'_>) {
         let block_tokens = self.block_tokens(pick);
-        let Some(state) = pick.states.get(&self.state) else { return };
+        let Some(state) = pick.states.get(&self.state) else {
+            return;
+        };
         state.hashes.clear();
         state.ends.clear();
         state.block_tokens = block_tokens;
@@ -241,7 +253,11 @@ impl Producer for ApproxPrefixCacheProducer {
         let total = u32::try_from(state.hashes.len()).unwrap_or(u32::MAX);
         for &place in pick.candidates {
             if let Some(value) = column.get_mut(place as usize) {
-                *value = PrefixMatchValue { matched: 0, total, block_tokens };
+                *value = PrefixMatchValue {
+                    matched: 0,
+                    total,
+                    block_tokens,
+                };
             }
         }
         let index = self.index.read();
@@ -261,8 +277,12 @@ impl Producer for ApproxPrefixCacheProducer {
 
 impl PreRequest for ApproxPrefixCacheProducer {
     fn pre_request(&self, scheduled: &mut Scheduled<'_>) {
-        let Some(endpoint) = scheduled.endpoints.get(scheduled.target as usize) else { return };
-        let Some(state) = scheduled.states.get(&self.state) else { return };
+        let Some(endpoint) = scheduled.endpoints.get(scheduled.target as usize) else {
+            return;
+        };
+        let Some(state) = scheduled.states.get(&self.state) else {
+            return;
+        };
         if state.hashes.is_empty() || endpoint.is_gone() {
             return;
         }

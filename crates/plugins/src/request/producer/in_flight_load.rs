@@ -84,7 +84,9 @@ impl Plugin for InFlightLoadProducer {
             });
         }
         Ok(Self {
-            output_ratio: params.add_estimated_output_tokens.then_some(params.output_ratio),
+            output_ratio: params
+                .add_estimated_output_tokens
+                .then_some(params.output_ratio),
             max_output: params.max_estimated_output_tokens,
             load: cx.produce::<InFlightLoad>(),
             uncached: cx.produce::<UncachedTokens>(),
@@ -101,10 +103,16 @@ impl Plugin for InFlightLoadProducer {
 
 impl InFlightLoadProducer {
     /// Tokens that the request will probably generate, as far as they are to count.
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "an estimate above 0")]
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "an estimate above 0"
+    )]
     #[expect(clippy::cast_precision_loss, reason = "an estimate")]
     fn output(&self, request: &Request<'_>, input: u64) -> u64 {
-        let Some(ratio) = self.output_ratio else { return 0 };
+        let Some(ratio) = self.output_ratio else {
+            return 0;
+        };
         let estimate = (input as f64 * ratio).round() as u64;
         let asked = request.inference.max_tokens.unwrap_or(u64::MAX);
         estimate.min(asked).min(self.max_output.unwrap_or(u64::MAX))
@@ -126,14 +134,21 @@ impl Producer for InFlightLoadProducer {
         let output = self.output(pick.request, input);
         for &place in pick.candidates {
             let place = place as usize;
-            let Some(endpoint) = pick.endpoints.get(place) else { continue };
+            let Some(endpoint) = pick.endpoints.get(place) else {
+                continue;
+            };
             if let Some(value) = pick.columns.write(self.load).get_mut(place) {
                 *value = InFlightLoadValue {
                     tokens: endpoint.in_flight_tokens(),
                     requests: endpoint.in_flight_requests(),
                 };
             }
-            let found = pick.columns.read(self.prefix).get(place).copied().unwrap_or_default();
+            let found = pick
+                .columns
+                .read(self.prefix)
+                .get(place)
+                .copied()
+                .unwrap_or_default();
             if let Some(value) = pick.columns.write(self.uncached).get_mut(place) {
                 *value = uncached(input, found) + output;
             }
@@ -147,11 +162,23 @@ mod tests {
 
     #[test]
     fn what_is_held_is_not_computed_again() {
-        let found = |matched, total| PrefixMatchValue { matched, total, block_tokens: 64 };
-        assert_eq!(uncached(1000, PrefixMatchValue::default()), 1000, "nobody said");
+        let found = |matched, total| PrefixMatchValue {
+            matched,
+            total,
+            block_tokens: 64,
+        };
+        assert_eq!(
+            uncached(1000, PrefixMatchValue::default()),
+            1000,
+            "nobody said"
+        );
         assert_eq!(uncached(640, found(0, 10)), 640);
         assert_eq!(uncached(640, found(4, 10)), 640 - 256);
         assert_eq!(uncached(650, found(10, 10)), 10, "beyond what was indexed");
-        assert_eq!(uncached(630, found(10, 10)), 0, "the last block is partly filled");
+        assert_eq!(
+            uncached(630, found(10, 10)),
+            0,
+            "the last block is partly filled"
+        );
     }
 }

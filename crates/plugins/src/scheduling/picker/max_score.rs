@@ -41,7 +41,9 @@ impl Plugin for MaxScorePicker {
     type Params = Params;
 
     fn build(params: Params, _: &mut BuildContext<'_>) -> Result<Self, BuildError> {
-        Ok(Self { limit: params.limit() })
+        Ok(Self {
+            limit: params.limit(),
+        })
     }
 
     fn roles(self: Arc<Self>, roles: &mut Roles) {
@@ -109,7 +111,10 @@ mod tests {
             counts[pick(1, &[1.0, 0.5, 1.0, 1.0], &mut rng)[0] as usize] += 1;
         }
         assert_eq!(counts[1], 0);
-        let chi: f64 = [0, 2, 3].map(|i| (f64::from(counts[i]) - 3000.0).powi(2) / 3000.0).iter().sum();
+        let chi: f64 = [0, 2, 3]
+            .map(|i| (f64::from(counts[i]) - 3000.0).powi(2) / 3000.0)
+            .iter()
+            .sum();
         // 13.82: the 0.1 % point of chi-square with two degrees of freedom.
         assert!(chi < 13.82, "{counts:?}");
     }

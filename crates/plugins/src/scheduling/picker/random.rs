@@ -39,7 +39,9 @@ impl Plugin for RandomPicker {
     type Params = Params;
 
     fn build(params: Params, _: &mut BuildContext<'_>) -> Result<Self, BuildError> {
-        Ok(Self { limit: params.limit() })
+        Ok(Self {
+            limit: params.limit(),
+        })
     }
 
     fn roles(self: Arc<Self>, roles: &mut Roles) {
@@ -83,7 +85,10 @@ mod tests {
             assert_ne!(chosen[0], chosen[1]);
             counts[chosen[0] as usize] += 1;
         }
-        let chi: f64 = counts.iter().map(|&c| (f64::from(c) - 2000.0).powi(2) / 2000.0).sum();
+        let chi: f64 = counts
+            .iter()
+            .map(|&c| (f64::from(c) - 2000.0).powi(2) / 2000.0)
+            .sum();
         // 18.47: the 0.1 % point of chi-square with four degrees of freedom.
         assert!(chi < 18.47, "{counts:?}");
     }

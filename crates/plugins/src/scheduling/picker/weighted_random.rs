@@ -41,7 +41,9 @@ impl Plugin for WeightedRandomPicker {
     type Params = Params;
 
     fn build(params: Params, _: &mut BuildContext<'_>) -> Result<Self, BuildError> {
-        Ok(Self { limit: params.limit() })
+        Ok(Self {
+            limit: params.limit(),
+        })
     }
 
     fn roles(self: Arc<Self>, roles: &mut Roles) {
@@ -65,12 +67,13 @@ impl Picker for WeightedRandomPicker {
                 break;
             }
             let mut left = rng.random_range(0.0..sum);
-            let drawn = (0_u32..).zip(totals).filter(|(index, _)| open(*index, chosen)).find(
-                |(_, total)| {
+            let drawn = (0_u32..)
+                .zip(totals)
+                .filter(|(index, _)| open(*index, chosen))
+                .find(|(_, total)| {
                     left -= weight(**total);
                     left < 0.0
-                },
-            );
+                });
             let Some((index, _)) = drawn else { break };
             chosen.push(index);
         }
@@ -96,8 +99,10 @@ mod tests {
         }
         assert_eq!(counts[1], 0);
         let expected = [7500.0, 0.0, 2500.0];
-        let chi: f64 =
-            [0, 2].map(|i| (f64::from(counts[i]) - expected[i]).powi(2) / expected[i]).iter().sum();
+        let chi: f64 = [0, 2]
+            .map(|i| (f64::from(counts[i]) - expected[i]).powi(2) / expected[i])
+            .iter()
+            .sum();
         // 10.83: the 0.1 % point of chi-square with one degree of freedom.
         assert!(chi < 10.83, "{counts:?}");
     }

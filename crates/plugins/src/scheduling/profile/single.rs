@@ -57,7 +57,9 @@ impl ProfileHandler for SingleProfileHandler {
     fn check(&self, profiles: &[&str]) -> Result<(), String> {
         match profiles.len() {
             1 => Ok(()),
-            n => Err(format!("single-profile-handler takes exactly one profile, got {n}")),
+            n => Err(format!(
+                "single-profile-handler takes exactly one profile, got {n}"
+            )),
         }
     }
 }

@@ -83,7 +83,11 @@ mod tests {
 
     fn lora(max: u32, active: &[&str], waiting: &[&str]) -> Lora {
         let names = |names: &[&str]| names.iter().map(|&name| Box::from(name)).collect();
-        Lora { max, active: names(active), waiting: names(waiting) }
+        Lora {
+            max,
+            active: names(active),
+            waiting: names(waiting),
+        }
     }
 
     #[test]

@@ -108,7 +108,8 @@ impl PrefixCacheScorer {
         }
         let tokens = found.matched as f32 * found.block_tokens as f32;
         let length = (tokens / self.scale_tokens).min(1.0).powi(2);
-        self.length_weight.mul_add(length, (1.0 - self.length_weight) * share)
+        self.length_weight
+            .mul_add(length, (1.0 - self.length_weight) * share)
     }
 }
 
@@ -116,7 +117,9 @@ impl Scorer for PrefixCacheScorer {
     fn score(&self, view: &View<'_>, candidates: &[u32], scores: &mut [f32]) {
         let matches = view.columns.read(self.matches);
         for (place, score) in candidates.iter().zip(scores) {
-            *score = matches.get(*place as usize).map_or(0.0, |found| self.value(*found));
+            *score = matches
+                .get(*place as usize)
+                .map_or(0.0, |found| self.value(*found));
         }
     }
 }
@@ -129,7 +132,11 @@ mod tests {
     fn value(params: serde_json::Value, matched: u32, total: u32) -> f32 {
         let params: Params = serde_json::from_value(params).unwrap();
         let scorer = build::<PrefixCacheScorer>(params).unwrap();
-        scorer.value(PrefixMatchValue { matched, total, block_tokens: 64 })
+        scorer.value(PrefixMatchValue {
+            matched,
+            total,
+            block_tokens: 64,
+        })
     }
 
     #[test]
@@ -144,14 +151,24 @@ mod tests {
     fn the_length_of_the_match_counts_by_its_square() {
         let params = serde_json::json!({"matchLengthWeight": 0.5});
         assert_eq!(value(params.clone(), 64, 128), 0.5 * 0.25 + 0.5 * 0.5);
-        assert_eq!(value(params, 256, 256), 1.0, "longer than the scale counts in full");
+        assert_eq!(
+            value(params, 256, 256),
+            1.0,
+            "longer than the scale counts in full"
+        );
     }
 
     #[test]
     fn parameters_out_of_range_are_refused() {
         for (params, field) in [
-            (serde_json::json!({"matchLengthWeight": 1.5}), "matchLengthWeight"),
-            (serde_json::json!({"matchLengthWeight": -0.1}), "matchLengthWeight"),
+            (
+                serde_json::json!({"matchLengthWeight": 1.5}),
+                "matchLengthWeight",
+            ),
+            (
+                serde_json::json!({"matchLengthWeight": -0.1}),
+                "matchLengthWeight",
+            ),
             (
                 serde_json::json!({"matchLengthWeight": 0.5, "matchLengthScaleTokens": 0}),
                 "matchLengthScaleTokens",
