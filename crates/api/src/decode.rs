@@ -53,6 +53,14 @@ pub(crate) fn to_type<T: DeserializeOwned>(
     })
 }
 
+/// Reads a value that stands for itself, such as the parameters of a plugin.
+///
+/// # Errors
+/// [`ConfigError`] with the field's path in `value`; it knows no line.
+pub fn from_value<T: DeserializeOwned>(value: Value) -> Result<T, ConfigError> {
+    to_type(value, "", &[])
+}
+
 /// An error at a field that the caller found itself.
 pub(crate) fn fault(text: &str, steps: &[Step], cause: String) -> ConfigError {
     ConfigError {
@@ -81,7 +89,8 @@ pub(crate) fn strip_nulls(value: &mut Value, except: Option<&str>) {
 }
 
 /// The one of `known` that is most like `word`, if any is near.
-pub(crate) fn nearest<'a>(word: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+#[must_use]
+pub fn nearest<'a>(word: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     let lower = word.to_lowercase();
     known
         .map(|name| {

@@ -35,7 +35,7 @@ pub mod picker_config;
 pub mod quantity;
 pub mod reference_grant;
 
-pub use decode::ConfigError;
+pub use decode::{ConfigError, from_value, nearest};
 pub use document::{Document, DocumentError, parse_documents};
 pub use object::Object;
 pub use picker_config::{EndpointPickerConfig, parse_picker_config};

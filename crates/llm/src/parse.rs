@@ -55,6 +55,19 @@ pub enum ParseError {
 // === impl InferenceRequest ===
 
 impl<'a> InferenceRequest<'a> {
+    /// A request whose body is not read: it has no prompts and names no model.
+    #[must_use]
+    pub fn opaque() -> Self {
+        Self {
+            kind: ApiKind::Opaque,
+            model: ModelField::Missing { insert: 0..0 },
+            stream: false,
+            max_tokens: None,
+            cache_salt: None,
+            prompts: Prompts::default(),
+        }
+    }
+
     /// Reads `fields` as a request to the API `kind`.
     ///
     /// # Errors
