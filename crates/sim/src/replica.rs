@@ -55,7 +55,8 @@ pub async fn serve(config: Config) -> anyhow::Result<()> {
     let (listener, engine) = bind(config, false).await?;
     let (address, model) = (engine.address, engine.config.primary_name());
     tracing::info!(%address, model, "simulated model server listens");
-    match server::run(listener, engine).await {}
+    server::run(listener, engine).await;
+    Ok(())
 }
 
 // === impl Replica ===
@@ -68,7 +69,7 @@ impl Replica {
     pub async fn start(config: Config) -> anyhow::Result<Self> {
         let (listener, engine) = bind(config, true).await?;
         let serving = Arc::clone(&engine);
-        let task = tokio::spawn(async move { match server::run(listener, serving).await {} });
+        let task = tokio::spawn(server::run(listener, serving));
         Ok(Self { engine, task })
     }
 

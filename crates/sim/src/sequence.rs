@@ -64,24 +64,23 @@ impl Generation {
     ///
     /// The steps are unbounded but for the lengths of the planned outputs: as in an engine, a slow
     /// reader does not hold a slot.
-    pub(crate) fn start(engine: &Arc<Engine>, jobs: Vec<Job>) -> Result<Self, ApiError> {
-        let mut sequences = Vec::with_capacity(jobs.len());
-        for (choice, mut job) in jobs.into_iter().enumerate() {
-            let slot = queue(engine, std::mem::take(&mut job.demand))?;
-            let (engine, queued) = (Arc::clone(engine), Instant::now());
+    pub(crate) fn start(engine: &Arc<Engine>, mut jobs: Vec<Job>) -> Result<Self, ApiError> {
+        let slots = jobs
+            .iter_mut()
+            .map(|job| queue(engine, std::mem::take(&mut job.demand)))
+            .collect::<Result<Vec<_>, _>>()?;
+        let (sender, steps) = mpsc::unbounded_channel();
+        let mut tasks = JoinSet::new();
+        for (choice, (job, slot)) in jobs.into_iter().zip(slots).enumerate() {
             Tally::add(&engine.tally.started);
-            sequences.push(Sequence {
-                engine,
+            let sequence = Sequence {
+                engine: Arc::clone(engine),
                 slot,
                 choice,
                 job,
-                queued,
+                queued: Instant::now(),
                 is_finished: false,
-            });
-        }
-        let (sender, steps) = mpsc::unbounded_channel();
-        let mut tasks = JoinSet::new();
-        for sequence in sequences {
+            };
             tasks.spawn(sequence.run(sender.clone()));
         }
         Ok(Self {

@@ -22,8 +22,8 @@ use crate::request_log::ReceivedRequest;
 /// Pause after a failed accept, which mostly means that file descriptors ran out.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(10);
 
-/// Accepts connections for ever. Dropping the future closes them all.
-pub(crate) async fn run(listener: TcpListener, engine: Arc<Engine>) -> Infallible {
+/// Accepts connections and never returns. Dropping the future closes them all.
+pub(crate) async fn run(listener: TcpListener, engine: Arc<Engine>) {
     let mut connections = JoinSet::new();
     loop {
         match listener.accept().await {
@@ -54,7 +54,7 @@ async fn connection(stream: TcpStream, engine: Arc<Engine>) {
         .serve_connection(TokioIo::new(stream), service)
         .await
     {
-        tracing::debug!(error, "connection ended");
+        tracing::debug!(%error, "connection ended");
     }
 }
 

@@ -95,7 +95,7 @@ fn usage_json(usage: &Usage, tells_cached: bool) -> Value {
         usage.prompt.saturating_sub(usage.cached).into(),
     );
     if tells_cached {
-        object.insert("cache_creation_input_tokens".to_owned(), 0.into());
+        object.insert("cache_creation_input_tokens".to_owned(), json!(0));
         object.insert("cache_read_input_tokens".to_owned(), usage.cached.into());
     }
     object.insert("output_tokens".to_owned(), usage.completion.into());

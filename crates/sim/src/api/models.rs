@@ -25,7 +25,7 @@ struct UnloadRequest {
 /// Lists the base model by its served names, then the adapters.
 pub(crate) fn list(call: &Call) -> Reply {
     let config = &call.engine.config;
-    let base = if config.served_model_name.is_empty() {
+    let base: &[String] = if config.served_model_name.is_empty() {
         std::slice::from_ref(&config.model)
     } else {
         &config.served_model_name
