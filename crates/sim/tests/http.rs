@@ -1,4 +1,8 @@
 //! A replica over real connections.
+#![expect(
+    clippy::unwrap_used,
+    reason = "a helper that cannot go on fails its test"
+)]
 
 use std::time::Duration;
 
