@@ -51,7 +51,8 @@ pub struct Stats {
 ///
 /// # Errors
 /// The configuration does not fit together, or the address cannot be listened on.
-pub async fn serve(config: Config) -> anyhow::Result<()> {
+pub async fn serve(mut config: Config) -> anyhow::Result<()> {
+    config.pod_name = config.pod_name.or_else(|| std::env::var("POD_NAME").ok());
     let (listener, engine) = bind(config, false).await?;
     let (address, model) = (engine.address, engine.config.primary_name());
     tracing::info!(%address, model, "simulated model server listens");
