@@ -1,11 +1,14 @@
 //! The scraper against small servers on loopback.
 
-mod common;
+#[cfg(test)]
+mod fake;
+#[cfg(test)]
+mod tls;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use common::{Answer, Fake, endpoint, endpoint_at, page, source, wait_until};
+use fake::{Answer, Fake, endpoint, endpoint_at, page, source, wait_until};
 use suimon_datalayer::params::MetricsSourceParams;
 use suimon_datalayer::scrape::{FirstScrape, Scraper};
 
@@ -241,6 +244,6 @@ async fn the_sources_port_replaces_the_endpoints() {
     };
     let endpoint = endpoint_at("127.0.0.1:1".parse().unwrap());
     let scraper = Scraper::start().unwrap();
-    let _watch = scraper.watch(std::slice::from_ref(&endpoint), common::source_of(&params));
+    let _watch = scraper.watch(std::slice::from_ref(&endpoint), fake::source_of(&params));
     wait_until(|| endpoint.metrics().waiting == 3).await;
 }
