@@ -3,7 +3,7 @@
 use std::hint::black_box;
 use std::time::Instant;
 
-use criterion::{Criterion, Throughput, criterion_group, criterion_main};
+use criterion::{Criterion, Throughput};
 use suimon_datalayer::extract::Extractor;
 use suimon_picker::metrics::Metrics;
 
@@ -25,5 +25,8 @@ fn extract(criterion: &mut Criterion) {
     group.finish();
 }
 
-criterion_group!(benches, extract);
-criterion_main!(benches);
+fn main() {
+    let mut criterion = Criterion::default().configure_from_args();
+    extract(&mut criterion);
+    criterion.final_summary();
+}
