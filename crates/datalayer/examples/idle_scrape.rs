@@ -111,7 +111,7 @@ fn serve(first: u16, count: u16, file: &str) -> Outcome {
             tokio::spawn(accept(listener, Arc::clone(&reply)));
         }
         println!("serving {count} ports from {first}");
-        std::future::pending().await
+        std::future::pending::<Outcome>().await
     })
 }
 
@@ -132,8 +132,7 @@ async fn answer(mut stream: TcpStream, reply: Arc<[u8]>) -> std::io::Result<()> 
         }
         let whole = head.starts_with(b"GET /metrics HTTP");
         let missing = b"HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\n\r\n";
-        stream
-            .write_all(if whole { &reply } else { missing })
-            .await?;
+        let answer: &[u8] = if whole { &reply } else { missing };
+        stream.write_all(answer).await?;
     }
 }
