@@ -50,7 +50,8 @@ impl Fake {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let state = Arc::new(State::default());
-        let (script, of_server): (Script, _) = (Arc::new(answer), Arc::clone(&state));
+        let script: Script = Arc::new(answer);
+        let of_server = Arc::clone(&state);
         tokio::spawn(async move {
             while let Ok((stream, _)) = listener.accept().await {
                 let (script, state, tls) =
