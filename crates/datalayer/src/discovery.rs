@@ -3,8 +3,10 @@
 mod entry;
 mod watch;
 
+use std::collections::HashSet;
 use std::io::Read;
 use std::path::Path;
+use std::sync::Arc;
 
 use serde::Deserialize;
 use serde_json::Value;
@@ -50,9 +52,13 @@ pub fn parse(text: &[u8]) -> Result<Listing, DiscoveryError> {
     let document: Document =
         serde_saphyr::from_str(text).map_err(|error| DiscoveryError::Format(error.to_string()))?;
     let mut listing = Listing::default();
+    let mut ids = HashSet::new();
     for (index, value) in document.endpoints.iter().enumerate() {
-        match entry::read(index, value, &listing.endpoints) {
-            Ok(endpoint) => listing.endpoints.push(endpoint),
+        match entry::read(index, value, &ids) {
+            Ok(endpoint) => {
+                ids.insert(Arc::clone(&endpoint.id));
+                listing.endpoints.push(endpoint);
+            }
             Err(error) => listing.errors.push(error),
         }
     }

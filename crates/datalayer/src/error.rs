@@ -78,7 +78,7 @@ pub enum SourceError {
         missing: &'static str,
     },
     /// A PEM file cannot be read.
-    #[error("{field} `{}`: {problem}", path.display())]
+    #[error("{field} `{}`: {problem}", .path.display())]
     Pem {
         /// The field that names the file.
         field: &'static str,
@@ -133,7 +133,7 @@ pub enum ScrapeError {
 #[derive(Debug, thiserror::Error)]
 pub enum DiscoveryError {
     /// The file cannot be read.
-    #[error("endpoint file `{}`: {source}", path.display())]
+    #[error("endpoint file `{}`: {source}", .path.display())]
     Read {
         /// The file.
         path: PathBuf,

@@ -1,7 +1,7 @@
 //! Reads metrics pages of model servers on one thread of its own, apart from the request path.
 //!
 //! Endpoints are read in groups that share a timer: one wake of the thread reads up to
-//! [`group::SIZE`] pages, and yet a slow server holds up nobody, as each has its own task and
+//! twenty pages, and yet a slow server holds up nobody, as each has its own task and
 //! connection.
 
 mod activity;
@@ -215,8 +215,9 @@ impl Watch {
     /// Puts one endpoint into a group that has room.
     fn add(&mut self, target: Target, source: &SourceConfig, shared: &Arc<Shared>) {
         self.groups.retain(|group| !group.is_closed());
-        let group = match self.groups.iter().find(|group| group.has_room()) {
-            Some(group) => Arc::clone(group),
+        let with_room = self.groups.iter().find(|group| group.has_room());
+        let group = match with_room.cloned() {
+            Some(group) => group,
             None => {
                 let group = Arc::new(Group::default());
                 let pace = source.pace(&shared.activity);

@@ -11,6 +11,7 @@ fn text(port: u16) -> String {
 }
 
 /// Watches `path`, which tells port 1 now; each change sends the ports.
+#[cfg(test)]
 fn start(path: &Path) -> (Receiver<Vec<u16>>, FileWatch) {
     let (sender, received) = channel();
     let (listing, watch) = watch(path, move |endpoints| {
@@ -22,6 +23,7 @@ fn start(path: &Path) -> (Receiver<Vec<u16>>, FileWatch) {
     (received, watch)
 }
 
+#[cfg(test)]
 fn next(received: &Receiver<Vec<u16>>) -> Vec<u16> {
     received.recv_timeout(Duration::from_secs(10)).unwrap()
 }

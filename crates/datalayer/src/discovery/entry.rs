@@ -1,6 +1,6 @@
 //! One entry of a discovery file.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
@@ -15,11 +15,11 @@ const ADDRESS: &str = "an IPv4 or IPv6 address";
 const PORT: &str = "1 to 65535, as a number or as text";
 const LABELS: &str = "a map of text to text";
 
-/// The endpoint that `value` describes, if its id is not in `earlier`.
+/// The endpoint that `value` describes, if its id is not one of the `earlier` ones.
 pub(super) fn read(
     index: usize,
     value: &Value,
-    earlier: &[EndpointSpec],
+    earlier: &HashSet<Arc<str>>,
 ) -> Result<EndpointSpec, EntryError> {
     let fail = |field, accepted, problem: &str| EntryError {
         index,
@@ -41,7 +41,7 @@ pub(super) fn read(
     let port = port(entry).map_err(|problem| fail("port", PORT, &problem))?;
     let labels = labels(entry).map_err(|problem| fail("labels", LABELS, &problem))?;
     let id = format!("{namespace}/{name}");
-    if earlier.iter().any(|spec| *spec.id == *id) {
+    if earlier.contains(id.as_str()) {
         let problem = format!("`{id}` is taken by an earlier entry");
         return Err(fail("name", NAME, &problem));
     }

@@ -1,6 +1,6 @@
 //! A source of metrics pages, checked and ready to use.
 
-use std::net::{IpAddr, SocketAddr};
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -72,8 +72,7 @@ impl SourceConfig {
     #[must_use]
     pub fn address(&self, endpoint: &Endpoint) -> SocketAddr {
         let address = endpoint.address();
-        let ip: IpAddr = address.ip();
-        SocketAddr::new(ip, self.port.unwrap_or_else(|| address.port()))
+        SocketAddr::new(address.ip(), self.port.unwrap_or_else(|| address.port()))
     }
 
     pub(super) fn path(&self) -> &Uri {

@@ -1,15 +1,14 @@
 //! TLS settings of a source: each has its own, and they are honoured.
 
-mod common;
-
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use common::{Fake, endpoint, page, source_of, wait_until};
 use rustls_pki_types::PrivatePkcs8KeyDer;
 use suimon_datalayer::params::{MetricsSourceParams, Scheme};
 use suimon_datalayer::scrape::{FirstScrape, Scraper};
 use tokio_rustls::TlsAcceptor;
+
+use crate::fake::{Fake, endpoint, page, source_of, wait_until};
 
 const LOAD: &str = "vllm:num_requests_waiting 3\n";
 

@@ -15,7 +15,7 @@ use tokio::net::TcpListener;
 use tokio_rustls::TlsAcceptor;
 
 /// What to answer to one request.
-pub enum Answer {
+pub(crate) enum Answer {
     Page(String),
     PageThenClose(String),
     Chunked(Vec<&'static str>),
@@ -24,8 +24,8 @@ pub enum Answer {
     Never,
 }
 
-pub struct Fake {
-    pub address: SocketAddr,
+pub(crate) struct Fake {
+    pub(crate) address: SocketAddr,
     state: Arc<State>,
 }
 
@@ -39,18 +39,19 @@ struct State {
 type Script = Arc<dyn Fn(&str) -> Answer + Send + Sync>;
 
 impl Fake {
-    pub async fn start(answer: impl Fn(&str) -> Answer + Send + Sync + 'static) -> Self {
+    pub(crate) async fn start(answer: impl Fn(&str) -> Answer + Send + Sync + 'static) -> Self {
         Self::start_with(None, answer).await
     }
 
-    pub async fn start_with(
+    pub(crate) async fn start_with(
         tls: Option<TlsAcceptor>,
         answer: impl Fn(&str) -> Answer + Send + Sync + 'static,
     ) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let state = Arc::new(State::default());
-        let (script, of_server): (Script, _) = (Arc::new(answer), Arc::clone(&state));
+        let script: Script = Arc::new(answer);
+        let of_server = Arc::clone(&state);
         tokio::spawn(async move {
             while let Ok((stream, _)) = listener.accept().await {
                 let (script, state, tls) =
@@ -73,23 +74,23 @@ impl Fake {
         Self { address, state }
     }
 
-    pub fn requests(&self) -> usize {
+    pub(crate) fn requests(&self) -> usize {
         self.state.heads.lock().len()
     }
 
-    pub fn connections(&self) -> usize {
+    pub(crate) fn connections(&self) -> usize {
         self.state.connections.load(Ordering::SeqCst)
     }
 
-    pub fn open(&self) -> usize {
+    pub(crate) fn open(&self) -> usize {
         self.state.open.load(Ordering::SeqCst)
     }
 
-    pub fn path(&self, nth: usize) -> String {
+    pub(crate) fn path(&self, nth: usize) -> String {
         path_of(&self.state.heads.lock()[nth]).to_owned()
     }
 
-    pub fn host(&self) -> String {
+    pub(crate) fn host(&self) -> String {
         let heads = self.state.heads.lock();
         let host = heads[0]
             .lines()
@@ -161,15 +162,15 @@ fn chunked(parts: &[&str]) -> String {
     reply + "0\r\n\r\n"
 }
 
-pub fn page(text: &str) -> Answer {
+pub(crate) fn page(text: &str) -> Answer {
     Answer::Page(text.to_owned())
 }
 
-pub fn endpoint(fake: &Fake) -> Arc<Endpoint> {
+pub(crate) fn endpoint(fake: &Fake) -> Arc<Endpoint> {
     endpoint_at(fake.address)
 }
 
-pub fn endpoint_at(address: SocketAddr) -> Arc<Endpoint> {
+pub(crate) fn endpoint_at(address: SocketAddr) -> Arc<Endpoint> {
     Arc::new(Endpoint::new(EndpointSpec {
         id: Arc::from("default/a"),
         address,
@@ -178,19 +179,19 @@ pub fn endpoint_at(address: SocketAddr) -> Arc<Endpoint> {
 }
 
 /// The default source with another path.
-pub fn source(path: &str) -> SourceConfig {
+pub(crate) fn source(path: &str) -> SourceConfig {
     source_of(&MetricsSourceParams {
         path: path.to_owned(),
         ..MetricsSourceParams::default()
     })
 }
 
-pub fn source_of(params: &MetricsSourceParams) -> SourceConfig {
+pub(crate) fn source_of(params: &MetricsSourceParams) -> SourceConfig {
     SourceConfig::new(params, Arc::default()).unwrap()
 }
 
 /// Waits until `condition` holds, looking often; fails after ten seconds.
-pub async fn wait_until(condition: impl Fn() -> bool) {
+pub(crate) async fn wait_until(condition: impl Fn() -> bool) {
     let deadline = Instant::now() + Duration::from_secs(10);
     while !condition() {
         assert!(Instant::now() < deadline, "the condition never came true");
