@@ -1,1 +1,15 @@
 //! Keeps the picker's view of model servers fresh: scraping, discovery.
+//!
+//! A metrics page goes from [`scrape`] through [`prom`] and [`extract`], which reads it by the names
+//! of [`engine_names`], into the endpoint's metrics. [`discovery`] tells which endpoints there are.
+#![forbid(unsafe_code)]
+
+pub mod discovery;
+pub mod engine_names;
+pub mod error;
+pub mod extract;
+pub mod interval;
+pub mod metric_spec;
+pub mod params;
+pub mod prom;
+pub mod scrape;

@@ -1,41 +1,29 @@
 //! Wire formats of inference requests and responses: bytes in, facts out. No IO.
+//!
+//! A request body is scanned once ([`Fields`]), read as what its path says ([`InferenceRequest`])
+//! and forwarded as the bytes that came, with at most the model's name replaced ([`splice`]). A
+//! response passes through a [`ResponseReader`], which reads the usage and puts the client's model
+//! name back.
 
 #![forbid(unsafe_code)]
 
-use bytes::Bytes;
+mod api_kind;
+mod fields;
+mod mask;
+mod parse;
+mod prompt;
+mod response;
+mod rewrite;
+mod sse;
+mod usage;
+mod walk;
 
-/// The API that a request speaks, by the suffix of its path.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum ApiKind {
-    /// OpenAI chat completions.
-    ChatCompletions,
-    /// OpenAI completions.
-    Completions,
-    /// OpenAI embeddings.
-    Embeddings,
-    /// OpenAI responses.
-    Responses,
-    /// OpenAI conversations.
-    Conversations,
-    /// OpenAI image generation.
-    Images,
-    /// Anthropic messages.
-    Messages,
-    /// Anthropic token counting.
-    CountTokens,
-    /// vLLM token-in, token-out generation.
-    Generate,
-    /// Not interpreted.
-    Opaque,
-}
-
-/// The body does not fit its API.
-#[derive(Debug, thiserror::Error, PartialEq, Eq)]
-pub enum ParseError {}
-
-/// Top-level fields of a JSON body, found in one pass.
-#[derive(Debug)]
-pub struct Fields {
-    /// The body.
-    pub bytes: Bytes,
-}
+pub use api_kind::ApiKind;
+pub use fields::{Field, Fields, ModelField};
+pub use parse::{InferenceRequest, ParseError};
+pub use prompt::{Prompt, Prompts, TextRanges};
+pub use response::{DEFAULT_HOLD_LIMIT, ResponseReader, Restore};
+pub use rewrite::splice;
+pub use sse::{Event, MAX_EVENT, Piece, SseScanner};
+pub use usage::Usage;
+pub use walk::{MAX_DEPTH, ScanError};

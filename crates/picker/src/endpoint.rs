@@ -30,6 +30,10 @@ pub struct Endpoint {
     slot: u32,
     metrics: ArcSwap<Metrics>,
     ledger: Ledger,
+    /// Requests ever sent here.
+    total: AtomicU64,
+    /// Blocks that a prefix index says are held here, for display.
+    prefix_blocks: AtomicU32,
     gone: AtomicBool,
 }
 
@@ -68,6 +72,8 @@ impl Endpoint {
             slot: NEXT_SLOT.fetch_add(1, Ordering::Relaxed),
             metrics: ArcSwap::from_pointee(Metrics::default()),
             ledger: Ledger::default(),
+            total: AtomicU64::new(0),
+            prefix_blocks: AtomicU32::new(0),
             gone: AtomicBool::new(false),
         }
     }
@@ -157,6 +163,24 @@ impl Endpoint {
         u64::try_from(self.ledger.tokens.load(Ordering::Relaxed)).unwrap_or(0)
     }
 
+    /// Requests ever sent here.
+    #[must_use]
+    pub fn total_requests(&self) -> u64 {
+        self.total.load(Ordering::Relaxed)
+    }
+
+    /// Blocks that a prefix index says are held here.
+    #[must_use]
+    pub fn prefix_blocks(&self) -> u32 {
+        self.prefix_blocks.load(Ordering::Relaxed)
+    }
+
+    /// Notes how many blocks a prefix index says are held here.
+    pub fn set_prefix_blocks(&self, blocks: usize) {
+        self.prefix_blocks
+            .store(u32::try_from(blocks).unwrap_or(u32::MAX), Ordering::Relaxed);
+    }
+
     /// Whether the endpoint has left its pool. Requests in flight go on.
     #[must_use]
     pub fn is_gone(&self) -> bool {
@@ -173,6 +197,7 @@ impl Endpoint {
         let tokens = i64::try_from(tokens).unwrap_or(i64::MAX / 1_000_000);
         let epoch = self.ledger.epoch.load(Ordering::Relaxed);
         self.ledger.requests.fetch_add(1, Ordering::Relaxed);
+        self.total.fetch_add(1, Ordering::Relaxed);
         self.ledger.tokens.fetch_add(tokens, Ordering::Relaxed);
         self.ledger.unseen_of(epoch).fetch_add(1, Ordering::Relaxed);
         Ticket { epoch, tokens }

@@ -9,7 +9,16 @@ pub enum PickError {
     /// The body is not what its path says.
     #[error("{0}")]
     Parse(#[from] ParseError),
-    /// The pool rewrites models and the request names none.
+    /// No parser of the pool takes this path.
+    #[error("no parser registered matching path suffix for: {path}")]
+    NoParser {
+        /// The path.
+        path: String,
+    },
+    /// The model is something else than a string.
+    #[error("`model` must be a string")]
+    ModelNotAString,
+    /// The request names no model and no rule supplies one.
     #[error("model not found in request body")]
     ModelMissing,
     /// The pool has no endpoint, or none that the subset allows.
@@ -35,7 +44,7 @@ pub enum PickError {
 impl Blame for PickError {
     fn reason(&self) -> Reason {
         match self {
-            Self::Parse(_) => Reason::BadRequest,
+            Self::Parse(_) | Self::NoParser { .. } | Self::ModelNotAString => Reason::BadRequest,
             Self::ModelMissing => Reason::ModelMissing,
             Self::NoEndpoints => Reason::NoEndpoints,
             Self::Filtered | Self::Saturated => Reason::Saturated,

@@ -4,25 +4,60 @@
 //!
 //! | file | what |
 //! |---|---|
-//! | [`request`] | what a pick is asked about, and who may be asked: [`EndpointPicker`] |
-//! | [`decision`] | what a pick answers, and the in-flight guard |
-//! | [`endpoint`] | one endpoint with its live state |
-//! | [`metrics`] | what a scrape tells of a model server |
-//! | [`record`] | what the admin API shows of a decision |
-//! | [`error`] | why nothing was picked |
+//! | [`pick`] | **the walk**: request → decision, and [`PoolPicker`] |
+//! | [`request`], [`decision`], [`error`] | what a pick is asked and answers |
+//! | [`schedule`] | profiles: filters, scorers, picker |
+//! | [`plugin`] | the contract: [`Plugin`], [`Roles`], [`BuildContext`] |
+//! | [`role`] | what plugins can be, one trait a file |
+//! | [`registry`], [`build`](mod@build), [`engine`], [`effective`] | catalogue + configuration → engine |
+//! | [`graph`], [`columns`], [`attribute`] | who produces what for whom, and where it is kept |
+//! | [`view`] | what plugins see |
+//! | [`pool`], [`endpoint`], [`metrics`] | the pool, its endpoints, their live state |
+//! | [`rewrite`] | InferenceModelRewrite |
+//! | [`recorder`], [`record`] | what the admin API shows of decisions |
+//! | [`clock`] | time, passed in |
 
 #![forbid(unsafe_code)]
 
+pub mod attribute;
+pub mod build;
+pub mod clock;
+pub mod columns;
 pub mod decision;
+pub mod effective;
 pub mod endpoint;
+pub mod engine;
 pub mod error;
+pub mod graph;
 pub mod metrics;
+pub mod pick;
+pub mod plugin;
+pub mod pool;
 pub mod record;
+pub mod recorder;
+pub mod registry;
 pub mod request;
+pub mod rewrite;
+pub mod role;
+pub mod schedule;
+mod scratch;
+pub mod view;
 
+pub use build::{ConfigError, build};
+pub use clock::{Clock, SystemClock};
+pub use columns::{Attribute, Columns, Key, StateKey, States};
 pub use decision::{Decision, InFlight, ModelNames};
+pub use effective::Effective;
 pub use endpoint::{Endpoint, EndpointSpec};
+pub use engine::Engine;
 pub use error::PickError;
 pub use metrics::{Load, Lora, Metrics};
+pub use pick::{PickerParts, PoolPicker};
+pub use plugin::{BuildContext, BuildError, Descriptor, Plugin, Resources, Roles, Stability};
+pub use pool::PoolSnapshot;
 pub use record::Record;
-pub use request::{EndpointPicker, PickRequest, Picking};
+pub use recorder::Recorder;
+pub use registry::Registry;
+pub use request::{Body, EndpointPicker, PickRequest, Picking};
+pub use rewrite::RewriteTable;
+pub use view::{Places, Produce, Request, Scheduled, View};

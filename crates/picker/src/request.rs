@@ -5,7 +5,7 @@ use std::pin::Pin;
 use std::time::Instant;
 
 use http::HeaderMap;
-use suimon_llm::Fields;
+use suimon_llm::{Fields, ScanError};
 
 use crate::decision::Decision;
 use crate::error::PickError;
@@ -21,12 +21,23 @@ pub struct PickRequest<'a> {
     pub path: &'a str,
     /// Headers of the request, control headers of clients already handled.
     pub headers: &'a HeaderMap,
-    /// The body's fields; `None` for a request without a JSON body.
-    pub body: Option<&'a Fields>,
+    /// The body.
+    pub body: Body<'a>,
     /// When the request's head was complete.
     pub received: Instant,
     /// Endpoints that may be picked; `None`: all of the pool.
     pub subset: Option<&'a [SocketAddr]>,
+}
+
+/// A request's body as far as the front door read it.
+#[derive(Debug, Clone, Copy)]
+pub enum Body<'a> {
+    /// There is none.
+    Absent,
+    /// A JSON object.
+    Fields(&'a Fields),
+    /// Something else: an error only for the APIs that are JSON.
+    Invalid(&'a ScanError),
 }
 
 /// A pick that may have to wait, for a queue or for a foreign picker.

@@ -1,0 +1,435 @@
+//! **The walk**: from a request to a decision.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use arc_swap::ArcSwap;
+use http::{HeaderMap, HeaderName};
+use parking_lot::Mutex;
+use smallvec::SmallVec;
+use suimon_llm::{ApiKind, InferenceRequest, ModelField, ParseError};
+
+use crate::clock::Clock;
+use crate::decision::{Decision, InFlight, ModelNames};
+use crate::endpoint::{Endpoint, EndpointSpec};
+use crate::engine::Engine;
+use crate::error::PickError;
+use crate::pool::PoolSnapshot;
+use crate::recorder::{Recorder, record};
+use crate::request::{Body, EndpointPicker, PickRequest, Picking};
+use crate::schedule::{Results, schedule};
+use crate::scratch::{Scratch, Shelf};
+use crate::view::{Produce, Request, Scheduled, View};
+
+/// Priority of a request without an objective.
+const DEFAULT_PRIORITY: i32 = 0;
+
+/// Endpoints behind the picker's own choice that a request may go to when no connection can be made.
+const FALLBACKS: usize = 3;
+
+/// Headers that name an InferenceObjective; the first that is present counts.
+pub const OBJECTIVE_HEADERS: [HeaderName; 2] = [
+    HeaderName::from_static("x-llm-d-inference-objective"),
+    HeaderName::from_static("x-gateway-inference-objective"),
+];
+
+/// Headers that name a model to use instead; the first that is present counts.
+pub const REWRITE_HEADERS: [HeaderName; 2] = [
+    HeaderName::from_static("x-llm-d-model-name-rewrite"),
+    HeaderName::from_static("x-gateway-model-name-rewrite"),
+];
+
+/// Picks for one pool inside this process.
+pub struct PoolPicker {
+    name: Arc<str>,
+    engine: Engine,
+    pool: ArcSwap<PoolSnapshot>,
+    /// Serialises changes of `pool`; picks never take it.
+    changes: Mutex<()>,
+    shelf: Shelf,
+    clock: Arc<dyn Clock>,
+    recorder: Arc<Recorder>,
+}
+
+/// What a [`PoolPicker`] is made of.
+#[derive(Debug)]
+pub struct PickerParts {
+    /// `namespace/name` of the pool.
+    pub name: Arc<str>,
+    /// The built configuration.
+    pub engine: Engine,
+    /// Where decisions are kept for the admin API.
+    pub recorder: Arc<Recorder>,
+    /// Seed of all random choices; the same seed and requests give the same decisions.
+    pub seed: u64,
+}
+
+/// What the request asks for, once read.
+struct Asked<'a> {
+    inference: InferenceRequest<'a>,
+    model: ModelNames,
+    priority: i32,
+}
+
+// === impl PoolPicker ===
+
+impl PoolPicker {
+    /// A picker of an empty pool.
+    #[must_use]
+    pub fn new(parts: PickerParts, clock: Arc<dyn Clock>) -> Self {
+        Self {
+            name: parts.name,
+            engine: parts.engine,
+            pool: ArcSwap::from_pointee(PoolSnapshot::default()),
+            changes: Mutex::new(()),
+            shelf: Shelf::new(parts.seed),
+            clock,
+            recorder: parts.recorder,
+        }
+    }
+
+    /// The pool as it is now.
+    #[must_use]
+    pub fn pool(&self) -> Arc<PoolSnapshot> {
+        self.pool.load_full()
+    }
+
+    /// The built configuration.
+    #[must_use]
+    pub fn engine(&self) -> &Engine {
+        &self.engine
+    }
+
+    /// `namespace/name` of the pool.
+    #[must_use]
+    pub fn name(&self) -> &Arc<str> {
+        &self.name
+    }
+
+    /// Replaces the endpoints. Those that stay keep their state. Returns the new snapshot.
+    pub fn set_members(&self, specs: Vec<EndpointSpec>) -> Arc<PoolSnapshot> {
+        self.change(|pool| pool.with_members(specs))
+    }
+
+    /// Replaces objectives and rewrites.
+    pub fn set_policies(
+        &self,
+        objectives: std::collections::HashMap<Arc<str>, i32>,
+        rewrites: crate::rewrite::RewriteTable,
+    ) {
+        self.change(|pool| pool.with_policies(objectives, rewrites));
+    }
+
+    fn change(&self, to: impl FnOnce(&PoolSnapshot) -> PoolSnapshot) -> Arc<PoolSnapshot> {
+        let _one_at_a_time = self.changes.lock();
+        let next = Arc::new(to(&self.pool.load()));
+        self.pool.store(Arc::clone(&next));
+        next
+    }
+
+    /// Saturation of the whole pool as a request without objective would see it.
+    #[must_use]
+    pub fn saturation(&self) -> f64 {
+        let (pool, now) = (self.pool.load(), self.clock.now());
+        let load: Vec<_> = pool
+            .endpoints
+            .iter()
+            .map(|endpoint| endpoint.load(now))
+            .collect();
+        let candidates: Vec<u32> = (0..).zip(&load).map(|(place, _)| place).collect();
+        let (columns, headers) = (crate::Columns::default(), HeaderMap::new());
+        let inference = InferenceRequest::opaque();
+        let request = Request {
+            id: "",
+            headers: &headers,
+            inference: &inference,
+            body: &[],
+            model: "",
+            priority: DEFAULT_PRIORITY,
+        };
+        let view = View {
+            request: &request,
+            endpoints: &pool.endpoints,
+            load: &load,
+            columns: &columns,
+            now,
+        };
+        self.engine.detector.saturation(&view, &candidates)
+    }
+
+    /// Decides at once: the walk. Each line is a step; the pool is loaded exactly once.
+    ///
+    /// # Errors
+    /// See [`PickError`].
+    pub fn pick_now(&self, request: &PickRequest<'_>) -> Result<Decision, PickError> {
+        let started = self.clock.now();
+        let pool = self.pool.load();
+        let mut scratch = self.shelf.take(&self.engine);
+        let decided = self.read(request, &pool, &mut scratch).and_then(|asked| {
+            scratch.fill(&pool, request, started);
+            let result = self.decide(request, &asked, &pool, (&mut scratch, started));
+            result.map(|(target, headers, tokens)| {
+                self.conclude(
+                    request,
+                    asked,
+                    &pool,
+                    (&scratch, started, target, headers, tokens),
+                )
+            })
+        });
+        self.shelf.give(scratch);
+        decided
+    }
+
+    /// Reads the body, finds the target model and the priority.
+    fn read<'r>(
+        &self,
+        request: &PickRequest<'r>,
+        pool: &PoolSnapshot,
+        scratch: &mut Scratch,
+    ) -> Result<Asked<'r>, PickError> {
+        let kind = self.engine.parsers.kind(request.path);
+        let kind = kind.ok_or_else(|| PickError::NoParser {
+            path: request.path.to_owned(),
+        })?;
+        let inference = match request.body {
+            Body::Absent => InferenceRequest::opaque(),
+            Body::Invalid(_) if kind == ApiKind::Opaque => InferenceRequest::opaque(),
+            Body::Invalid(error) => return Err(ParseError::from(error.clone()).into()),
+            Body::Fields(fields) => InferenceRequest::parse(kind, fields)?,
+        };
+        let model = target_model(request, &inference, pool, scratch)?;
+        let objective = first_header(request.headers, &OBJECTIVE_HEADERS);
+        let priority = objective.and_then(|name| pool.objectives.get(name).copied());
+        Ok(Asked {
+            inference,
+            model,
+            priority: priority.unwrap_or(DEFAULT_PRIORITY),
+        })
+    }
+
+    /// Admits, lets producers work, schedules and tells the pre-request hooks.
+    fn decide(
+        &self,
+        pick: &PickRequest<'_>,
+        asked: &Asked<'_>,
+        pool: &PoolSnapshot,
+        (scratch, now): (&mut Scratch, Instant),
+    ) -> Result<(u32, HeaderMap, u64), PickError> {
+        let Scratch {
+            load,
+            candidates,
+            columns,
+            states,
+            results,
+            rng,
+        } = scratch;
+        if candidates.is_empty() {
+            return Err(PickError::NoEndpoints);
+        }
+        let request = &Request {
+            id: pick.id,
+            headers: pick.headers,
+            inference: &asked.inference,
+            body: match pick.body {
+                Body::Fields(fields) => fields.bytes(),
+                Body::Absent | Body::Invalid(_) => &[],
+            },
+            model: &asked.model.target,
+            priority: asked.priority,
+        };
+        let endpoints = &*pool.endpoints;
+        if asked.priority < 0 {
+            let view = View {
+                request,
+                endpoints,
+                load,
+                columns,
+                now,
+            };
+            if self.engine.detector.saturation(&view, candidates) >= 1.0 {
+                return Err(PickError::Saturated);
+            }
+        }
+        let places = &pool.places;
+        let mut produce = Produce {
+            request,
+            endpoints,
+            load,
+            candidates,
+            places,
+            columns: &mut *columns,
+            states: &mut *states,
+        };
+        for producer in &self.engine.producers {
+            producer.produce(&mut produce);
+        }
+        let view = View {
+            request,
+            endpoints,
+            load,
+            columns,
+            now,
+        };
+        let (profiles, handler) = (&self.engine.profiles, &*self.engine.handler);
+        let primary = schedule(profiles, handler, &view, candidates, (results, rng))?;
+        let target = results
+            .run(primary)
+            .and_then(|run| run.chosen_places().next());
+        let target = target.ok_or(PickError::Filtered)?;
+        let mut set_headers = HeaderMap::new();
+        let set = &mut set_headers;
+        let mut scheduled = Scheduled {
+            request,
+            endpoints,
+            target,
+            columns,
+            states,
+            set_headers: set,
+        };
+        for hook in &self.engine.pre_request {
+            hook.pre_request(&mut scheduled);
+        }
+        let uncached = self
+            .engine
+            .uncached
+            .and_then(|key| columns.read(key).get(target as usize).copied());
+        let tokens = uncached.unwrap_or_else(|| asked.inference.prompts.token_estimate());
+        Ok((target, set_headers, tokens))
+    }
+
+    /// Takes the request into the ledger and writes the decision down.
+    fn conclude(
+        &self,
+        request: &PickRequest<'_>,
+        asked: Asked<'_>,
+        pool: &PoolSnapshot,
+        (scratch, started, target, set_headers, tokens): (&Scratch, Instant, u32, HeaderMap, u64),
+    ) -> Decision {
+        let (endpoints, chosen) = targets(&scratch.results, &pool.endpoints, target);
+        let record = record(
+            &self.recorder,
+            &self.engine,
+            (request, &asked.model, asked.priority),
+            (&self.name, &pool.endpoints, scratch),
+            (
+                self.clock.wall(),
+                self.clock.now().saturating_duration_since(started),
+            ),
+        );
+        let in_flight = endpoints
+            .first()
+            .map_or_else(InFlight::untracked, |first| InFlight::new(first, tokens));
+        Decision {
+            endpoints,
+            chosen,
+            api: asked.inference.kind,
+            model: asked.model,
+            priority: asked.priority,
+            set_headers,
+            remove_headers: Vec::new(),
+            in_flight,
+            record,
+        }
+    }
+}
+
+impl EndpointPicker for PoolPicker {
+    fn pick<'a>(&'a self, request: PickRequest<'a>) -> Picking<'a> {
+        Box::pin(std::future::ready(self.pick_now(&request)))
+    }
+}
+
+impl std::fmt::Debug for PoolPicker {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "PoolPicker({})", self.name)
+    }
+}
+
+/// The model that the endpoint is asked for: by a rule, else by header, else as the client said.
+fn target_model(
+    request: &PickRequest<'_>,
+    inference: &InferenceRequest<'_>,
+    pool: &PoolSnapshot,
+    scratch: &mut Scratch,
+) -> Result<ModelNames, PickError> {
+    let (incoming, replace) = match &inference.model {
+        ModelField::Name { name, range } => (*name, range.clone()),
+        ModelField::Missing { insert } => ("", insert.clone()),
+        ModelField::NotAString => {
+            return Err(PickError::ModelNotAString);
+        }
+    };
+    let named = names_model(inference.kind) && !matches!(request.body, Body::Absent);
+    let incoming: Arc<str> = Arc::from(incoming);
+    if !named {
+        return Ok(ModelNames {
+            target: Arc::clone(&incoming),
+            incoming,
+            replace: None,
+        });
+    }
+    let target = match pool.rewrites.rule(&incoming) {
+        Some(rule) => rule.draw(&mut scratch.rng).cloned(),
+        None => first_header(request.headers, &REWRITE_HEADERS).map(Arc::from),
+    };
+    let target = target.unwrap_or_else(|| Arc::clone(&incoming));
+    if target.is_empty() {
+        return Err(PickError::ModelMissing);
+    }
+    let replace = (target != incoming).then_some(replace);
+    Ok(ModelNames {
+        incoming,
+        target,
+        replace,
+    })
+}
+
+/// Whether a request to this API has to name a model.
+const fn names_model(kind: ApiKind) -> bool {
+    !matches!(
+        kind,
+        ApiKind::CountTokens | ApiKind::Conversations | ApiKind::Opaque
+    )
+}
+
+fn first_header<'a>(headers: &'a HeaderMap, names: &[HeaderName]) -> Option<&'a str> {
+    names
+        .iter()
+        .find_map(|name| headers.get(name))
+        .and_then(|value| value.to_str().ok())
+}
+
+/// The primary profile's choice, then the best of the rest; and how many are the choice.
+fn targets(
+    results: &Results,
+    endpoints: &[Arc<Endpoint>],
+    target: u32,
+) -> (SmallVec<[Arc<Endpoint>; 4]>, usize) {
+    let primary = results.ran().iter().filter_map(|index| results.run(index));
+    let Some(run) = primary
+        .into_iter()
+        .find(|run| run.chosen_places().next() == Some(target))
+    else {
+        return (SmallVec::new(), 0);
+    };
+    let at = |place: u32| endpoints.get(place as usize).cloned();
+    let mut targets: SmallVec<[Arc<Endpoint>; 4]> = run.chosen_places().filter_map(at).collect();
+    let chosen = targets.len();
+    let mut best: SmallVec<[(f64, u32); FALLBACKS + 1]> = SmallVec::new();
+    for (index, (&place, &total)) in (0_u32..).zip(run.kept.iter().zip(&run.totals)) {
+        if run.chosen.contains(&index) {
+            continue;
+        }
+        let rank = best
+            .iter()
+            .position(|&(other, _)| total > other)
+            .unwrap_or(best.len());
+        if rank < FALLBACKS {
+            best.insert(rank, (total, place));
+            best.truncate(FALLBACKS);
+        }
+    }
+    targets.extend(best.into_iter().filter_map(|(_, place)| at(place)));
+    (targets, chosen)
+}

@@ -1,0 +1,6 @@
+//! Plugins of admission and flow control.
+
+pub mod fairness;
+pub mod ordering;
+pub mod saturation;
+pub mod usage_limit;

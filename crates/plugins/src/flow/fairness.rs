@@ -1,0 +1,3 @@
+//! Fairness policies.
+
+pub mod global_strict;

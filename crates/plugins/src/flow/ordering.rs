@@ -1,0 +1,3 @@
+//! Ordering policies.
+
+pub mod fcfs;

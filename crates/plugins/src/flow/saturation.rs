@@ -1,0 +1,3 @@
+//! Saturation detectors.
+
+pub mod utilization;

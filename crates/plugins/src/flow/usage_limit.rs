@@ -1,0 +1,3 @@
+//! Usage limit policies.
+
+pub mod r#static;

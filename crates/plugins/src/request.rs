@@ -1,0 +1,3 @@
+//! Plugins that work on a request before it is scheduled.
+
+pub mod producer;

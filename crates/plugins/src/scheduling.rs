@@ -1,0 +1,5 @@
+//! Plugins that choose endpoints.
+
+pub mod picker;
+pub mod profile;
+pub mod scorer;

@@ -1,0 +1,3 @@
+//! Profile handlers.
+
+pub mod single;
