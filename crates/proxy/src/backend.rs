@@ -15,10 +15,10 @@ use crate::body::Inbound;
 use crate::exchange::Exchange;
 use crate::failure::Failure;
 use crate::forward::TryLimits;
-use crate::shim::llm::Restore;
 use crate::snapshot::Snapshot;
 use crate::upstream::Answer;
 use crate::worker::Worker;
+use suimon_llm::Restore;
 
 pub(crate) use service::{Visit, Visits};
 

@@ -4,17 +4,17 @@ mod budget;
 mod decode;
 
 use bytes::{Bytes, BytesMut};
-use http::header::{CONTENT_ENCODING, CONTENT_TYPE};
-use http::{HeaderMap, HeaderValue};
+use http::HeaderMap;
+use http::header::CONTENT_ENCODING;
 use http_body::Body as _;
 use http_body_util::BodyExt as _;
 use hyper::body::Incoming;
-use suimon_llm::Fields;
+use suimon_llm::{Fields, ScanError};
+use suimon_picker::request::Body;
 use suimon_telemetry::Reason;
 use tokio::time::Instant;
 
 use crate::failure::Failure;
-use crate::shim::llm::FieldsExt as _;
 use crate::snapshot::Limits;
 use crate::upstream::Outgoing;
 
@@ -30,11 +30,9 @@ const TRUSTED_LENGTH: usize = 1 << 20;
 #[derive(Debug)]
 pub(crate) struct Inbound {
     state: State,
-    /// `None`: not scanned yet.
-    fields: Option<Scanned>,
+    /// `None`: not scanned yet, or nothing there.
+    fields: Option<Result<Fields, ScanError>>,
     share: Share,
-    /// Whether the coding was undone, so that the header has to go.
-    decoded: bool,
 }
 
 #[derive(Debug)]
@@ -44,13 +42,6 @@ enum State {
         bytes: Bytes,
         trailers: Option<HeaderMap>,
     },
-}
-
-#[derive(Debug)]
-enum Scanned {
-    Json(Fields),
-    /// No body, or one that its content type does not call JSON.
-    Other,
 }
 
 // === impl Inbound ===
@@ -69,7 +60,6 @@ impl Inbound {
             state,
             fields: None,
             share,
-            decoded: false,
         }
     }
 
@@ -109,28 +99,25 @@ impl Inbound {
                 self.share.grow_to(bytes.len())?;
             }
             headers.remove(CONTENT_ENCODING);
-            self.decoded = true;
         }
         self.state = State::Held { bytes, trailers };
         Ok(())
     }
 
-    /// The top-level fields of a held body; `None` when it is not JSON and does not claim to be.
-    ///
-    /// # Errors
-    /// The body claims to be JSON and is not.
-    pub(crate) fn scan(&mut self, headers: &HeaderMap) -> Result<Option<&Fields>, Failure> {
+    /// Looks for the top-level fields of a held body; once is enough.
+    pub(crate) fn scan(&mut self) {
         if self.fields.is_none() {
-            self.fields = Some(scan(self.held(), headers)?);
+            let held = self.held().filter(|bytes| !bytes.is_empty());
+            self.fields = held.map(|bytes| Fields::scan(bytes.clone()));
         }
-        Ok(self.fields())
     }
 
     /// What [`Inbound::scan`] found.
-    pub(crate) fn fields(&self) -> Option<&Fields> {
+    pub(crate) fn scanned(&self) -> Body<'_> {
         match &self.fields {
-            Some(Scanned::Json(fields)) => Some(fields),
-            Some(Scanned::Other) | None => None,
+            None => Body::Absent,
+            Some(Ok(fields)) => Body::Fields(fields),
+            Some(Err(error)) => Body::Invalid(error),
         }
     }
 
@@ -218,25 +205,6 @@ async fn next(
         }
         Err(_elapsed) => Err(Failure::plain(Reason::RequestTimeout)),
     }
-}
-
-fn scan(bytes: Option<&Bytes>, headers: &HeaderMap) -> Result<Scanned, Failure> {
-    let Some(bytes) = bytes.filter(|b| !b.is_empty()) else {
-        return Ok(Scanned::Other);
-    };
-    match Fields::scan(bytes.clone()) {
-        Ok(fields) => Ok(Scanned::Json(fields)),
-        Err(error) if claims_json(headers.get(CONTENT_TYPE)) => {
-            tracing::debug!(?error, "request body is not JSON");
-            Err(Failure::bad_request("the request body is not valid JSON"))
-        }
-        Err(_) => Ok(Scanned::Other),
-    }
-}
-
-/// Without a content type a body counts as JSON: that is what the APIs speak.
-fn claims_json(content_type: Option<&HeaderValue>) -> bool {
-    content_type.is_none_or(|value| memchr::memmem::find(value.as_bytes(), b"json").is_some())
 }
 
 fn too_large(limits: &Limits) -> Failure {

@@ -1,12 +1,11 @@
 //! Headers that only the gateway may set, and those that clients may.
 
 use http::{HeaderMap, HeaderName};
+use suimon_routing::matcher::{BASE_MODEL_HEADER, MODEL_HEADER};
 
 /// The endpoint that was chosen, told to it and to anything between.
 pub(crate) const DESTINATION: HeaderName =
     HeaderName::from_static("x-gateway-destination-endpoint");
-/// The model of the request's body, for routes that match on it.
-pub(crate) const MODEL_NAME: HeaderName = HeaderName::from_static("x-gateway-model-name");
 /// Why load was shed, told to the client.
 pub(crate) const DROPPED: HeaderName = HeaderName::from_static("x-llm-d-request-dropped-reason");
 
@@ -16,8 +15,8 @@ static OWNED: [HeaderName; 11] = [
     DESTINATION,
     HeaderName::from_static("x-gateway-destination-endpoint-subset"),
     HeaderName::from_static("x-gateway-destination-endpoint-served"),
-    MODEL_NAME,
-    HeaderName::from_static("x-gateway-base-model-name"),
+    MODEL_HEADER,
+    BASE_MODEL_HEADER,
     HeaderName::from_static("x-prefiller-host-port"),
     HeaderName::from_static("x-prefiller-url"),
     HeaderName::from_static("x-encoder-hosts-ports"),

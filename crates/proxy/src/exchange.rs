@@ -15,8 +15,8 @@ use crate::backend::{Visit, Visits};
 use crate::connection::Client;
 use crate::events::RequestEnd;
 use crate::retry::Stop;
-use crate::shim::llm::ResponseReader;
 use crate::upstream::Answer;
+use suimon_llm::ResponseReader;
 
 /// What is known of one request. Dropping it closes the account: the in-flight share is given back,
 /// the decision's record, the observer and the access log are told.
@@ -212,8 +212,8 @@ impl Exchange {
         self.streamed = streamed;
         self.events = reader.events();
         if let Some(usage) = reader.usage() {
-            self.prompt_tokens = Some(usage.prompt);
-            self.completion_tokens = Some(usage.completion);
+            self.prompt_tokens = usage.prompt;
+            self.completion_tokens = usage.completion;
             self.cached_tokens = usage.cached;
         }
     }

@@ -11,9 +11,9 @@ use http::{HeaderMap, HeaderValue, Method, Uri, Version};
 use suimon_telemetry::Reason;
 
 use crate::failure::Failure;
-use crate::shim::routing as path;
 use crate::snapshot::Limits;
 use crate::{control, hop};
+use suimon_routing::path;
 
 /// Checks a head and brings it into the one form. Gives the host: lower case, without port.
 ///

@@ -64,8 +64,6 @@ pub mod events;
 pub mod server;
 pub mod snapshot;
 
-mod shim;
-
 pub use events::{Observer, RequestEnd};
 pub use server::{Options, PublishError, Published, Server};
 pub use snapshot::{Limits, Pool, Snapshot};

@@ -14,10 +14,10 @@ use crate::control;
 use crate::exchange::Exchange;
 use crate::failure::Failure;
 use crate::filter::{self, Redirection};
-use crate::shim::llm::ResponseReader;
 use crate::snapshot::Limits;
 use crate::stream::{Reading, ResponseBody, Streaming};
 use crate::{hop, request_id, timeouts};
+use suimon_llm::ResponseReader;
 
 /// Seconds after which a client that was turned away may come again.
 const RETRY_AFTER_SECONDS: &str = "1";
@@ -30,7 +30,7 @@ pub(crate) async fn served(
     exchange: Box<Exchange>,
     limits: &Limits,
 ) -> Response<ResponseBody> {
-    let reading = reading(&served);
+    let reading = reading(&served, limits);
     let whole = reading.as_ref().is_some_and(|r| r.restores && !r.sse);
     let (mut parts, body) = served.answer.response.into_parts();
     hop::strip_response(&mut parts.headers);
@@ -57,7 +57,7 @@ pub(crate) async fn served(
 }
 
 /// How to read the answer's body: by what it is, never by what was asked for.
-fn reading(served: &Served) -> Option<Reading> {
+fn reading(served: &Served, limits: &Limits) -> Option<Reading> {
     let headers = served.answer.response.headers();
     if headers.contains_key(CONTENT_ENCODING) || served.answer.response.body().is_end_stream() {
         return None;
@@ -71,7 +71,7 @@ fn reading(served: &Served) -> Option<Reading> {
     Some(Reading {
         restores: restore.is_some(),
         sse,
-        reader: ResponseReader::new(served.api, sse, restore),
+        reader: ResponseReader::new(served.api, sse, restore).with_limit(limits.body_bytes),
     })
 }
 

@@ -8,11 +8,11 @@ use suimon_routing::table::{Bind, Rule};
 use suimon_telemetry::Reason;
 
 use crate::body::Inbound;
-use crate::control;
 use crate::failure::Failure;
-use crate::shim::llm::{FieldsExt as _, ModelField};
-use crate::shim::routing::{Head, Model, Outcome, Route as _};
 use crate::snapshot::Limits;
+use suimon_llm::ModelField;
+use suimon_picker::request::Body;
+use suimon_routing::matcher::{Head, MODEL_HEADER, Model, Outcome};
 
 /// A rule that matched.
 #[derive(Debug)]
@@ -46,21 +46,27 @@ pub(crate) async fn route(
         return Ok(found);
     }
     body.hold(&mut parts.headers, limits).await?;
-    let has_body = body.held().is_some_and(|bytes| !bytes.is_empty());
-    let model = match body.scan(&parts.headers)?.map(|fields| fields.model()) {
-        Some(ModelField::Name { name, .. }) => {
-            let value = HeaderValue::from_bytes(name.as_bytes())
-                .map_err(|_| Failure::bad_request("the model name cannot be a header value"))?;
-            parts.headers.insert(control::MODEL_NAME, value);
-            Some(name)
+    body.scan();
+    let model = match body.scanned() {
+        Body::Absent => None,
+        Body::Invalid(error) => {
+            return Err(Failure::bad_request(format!(
+                "the request body is not JSON: {error}"
+            )));
         }
-        Some(ModelField::NotAString) => {
-            return Err(Failure::bad_request("the `model` field is not a string"));
-        }
-        Some(ModelField::Missing) => return Err(Failure::plain(Reason::ModelMissing)),
-        None if has_body => return Err(Failure::plain(Reason::ModelMissing)),
-        None => None,
+        Body::Fields(fields) => match fields.model() {
+            ModelField::Name { name, .. } => Some(name),
+            ModelField::NotAString => {
+                return Err(Failure::bad_request("the `model` field is not a string"));
+            }
+            ModelField::Missing { .. } => return Err(Failure::plain(Reason::ModelMissing)),
+        },
     };
+    if let Some(name) = model {
+        let value = HeaderValue::from_bytes(name.as_bytes())
+            .map_err(|_| Failure::bad_request("the model name cannot be a header value"))?;
+        parts.headers.insert(MODEL_HEADER, value);
+    }
     find(entry, parts, Model::Read(model))?.ok_or_else(|| Failure::plain(Reason::Internal))
 }
 

@@ -15,10 +15,10 @@ use crate::exchange::Exchange;
 use crate::failure::Failure;
 use crate::filter::{self, Filtering, Origin, Redirection};
 use crate::route_request::{self, Entry};
-use crate::shim::routing::choose;
 use crate::snapshot::Snapshot;
 use crate::stream::ResponseBody;
 use crate::{head, request_id, respond, timeouts};
+use suimon_routing::split::choose;
 
 /// How the walk ends when nothing fails.
 pub(crate) enum End {

@@ -13,8 +13,8 @@ use tokio::time::Sleep;
 
 use crate::exchange::Exchange;
 use crate::hop;
-use crate::shim::llm::ResponseReader;
 use crate::upstream::Lease;
+use suimon_llm::ResponseReader;
 
 /// A response's body.
 #[derive(Debug)]

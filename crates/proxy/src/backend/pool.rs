@@ -14,8 +14,8 @@ use crate::body::Inbound;
 use crate::fail_mode;
 use crate::failure::Failure;
 use crate::retry::{self, Plan, Stops};
-use crate::shim::llm::{Restore, splice};
 use crate::snapshot::Pool;
+use suimon_llm::{Restore, splice};
 
 type Endpoints = SmallVec<[Arc<Endpoint>; 4]>;
 
@@ -39,7 +39,7 @@ pub(super) async fn send(pool: &Pool, mut departure: Departure<'_>) -> Result<Se
         .await?;
     let held = departure.body.held().map_or(0, bytes::Bytes::len);
     departure.exchange.body_read(held);
-    departure.body.scan(&departure.parts.headers)?;
+    departure.body.scan();
     let route = pick(pool, &mut departure).await?;
     let plan = Plan {
         upstream: &departure.worker.upstream,
@@ -79,7 +79,7 @@ async fn pick(pool: &Pool, departure: &mut Departure<'_>) -> Result<Route, Failu
                     route: &departure.rule.route,
                     path: departure.parts.uri.path(),
                     headers: &departure.parts.headers,
-                    body: departure.body.fields(),
+                    body: departure.body.scanned(),
                     received: departure.exchange.started,
                     subset: None,
                 })

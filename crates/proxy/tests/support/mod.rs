@@ -11,7 +11,8 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use arc_swap::ArcSwap;
-use suimon_llm::ApiKind;
+use suimon_llm::{ApiKind, ModelField};
+use suimon_picker::request::Body;
 use suimon_picker::{
     Decision, Endpoint, EndpointPicker, EndpointSpec, InFlight, ModelNames, PickError, PickRequest,
     Picking,
@@ -327,7 +328,14 @@ impl EndpointPicker for Fixed {
                 target: Arc::from(""),
                 replace: None,
             };
-            let named = request.body.and_then(|fields| model_of(&fields.bytes));
+            let named = match request.body {
+                Body::Fields(fields) => match fields.model() {
+                    ModelField::Name { name, range } => Some((name.to_owned(), range)),
+                    ModelField::Missing { insert } => Some((String::new(), insert)),
+                    ModelField::NotAString => return Err(PickError::ModelNotAString),
+                },
+                Body::Absent | Body::Invalid(_) => None,
+            };
             if let (Some((name, range)), Some(target)) = (named, self.target) {
                 model.incoming = name.into();
                 model.target = target.into();
@@ -346,13 +354,6 @@ impl EndpointPicker for Fixed {
             })
         })
     }
-}
-
-fn model_of(body: &[u8]) -> Option<(String, std::ops::Range<usize>)> {
-    let text = std::str::from_utf8(body).ok()?;
-    let start = text.find("\"model\":\"")? + "\"model\":".len();
-    let end = start + 1 + text[start + 1..].find('"')? + 1;
-    Some((text[start + 1..end - 1].to_owned(), start..end))
 }
 
 /// What the gateway told of each request.
