@@ -98,8 +98,8 @@ impl Inbound {
                 bytes = coding.undo(&bytes, limits.body_bytes)?;
                 self.share.grow_to(bytes.len())?;
             }
-            headers.remove(CONTENT_ENCODING);
         }
+        headers.remove(CONTENT_ENCODING);
         self.state = State::Held { bytes, trailers };
         Ok(())
     }

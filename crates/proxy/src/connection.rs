@@ -76,7 +76,7 @@ async fn accept(
     stream: std::net::TcpStream,
     peer: SocketAddr,
     bind: SocketAddr,
-    closing: watch::Receiver<u64>,
+    mut closing: watch::Receiver<u64>,
     worker: Arc<Worker>,
 ) -> Result<(), Failure> {
     let stream = TcpStream::from_std(stream)?;
@@ -98,7 +98,11 @@ async fn accept(
     match published.protocol {
         Protocol::Http => {
             drop(current);
-            let version = detect::version(&stream, limits.first_byte).await?;
+            // A client that has sent nothing loses nothing.
+            let version = tokio::select! {
+                version = detect::version(&stream, limits.first_byte) => version?,
+                _ = closing.changed() => return Ok(()),
+            };
             serve_as(version, stream, client, &limits, closing).await
         }
         Protocol::Https => {
@@ -106,7 +110,10 @@ async fn accept(
                 return Err("no usable certificate".into());
             };
             drop(current);
-            let secured = tls::accept(stream, config, limits.tls_handshake).await?;
+            let secured = tokio::select! {
+                secured = tls::accept(stream, config, limits.tls_handshake) => secured?,
+                _ = closing.changed() => return Ok(()),
+            };
             client.tls = true;
             client.sni = secured.sni;
             serve_as(secured.version, secured.stream, client, &limits, closing).await

@@ -51,7 +51,12 @@ pub(crate) async fn served(
     let deadline = timeouts::deadline(limit.request, started, limit.backend_request, served.tried);
     let mut stream = Streaming::new(body, served.answer.lease, exchange, reading, deadline);
     if whole {
-        stream.gather(limits.body_bytes).await;
+        stream = match stream.gather(limits.body_bytes).await {
+            Ok(stream) => stream,
+            Err((exchange, reason)) => {
+                return failure(&Failure::plain(reason), *exchange, Version::HTTP_11);
+            }
+        };
     }
     Response::from_parts(parts, ResponseBody::Streaming(Box::new(stream)))
 }

@@ -8,7 +8,7 @@ use bytes::{Bytes, BytesMut};
 use http_body::{Body, Frame, SizeHint};
 use http_body_util::BodyExt as _;
 use hyper::body::Incoming;
-use suimon_telemetry::Reason;
+use suimon_telemetry::{Blame, Reason};
 use tokio::time::Sleep;
 
 use crate::exchange::Exchange;
@@ -68,8 +68,6 @@ enum State {
     Reading,
     /// `body` has ended; `ahead` may still have bytes.
     Ended,
-    /// `body` broke off after `ahead`.
-    Broken,
 }
 
 // === impl Streaming ===
@@ -100,22 +98,26 @@ impl Streaming {
 
     /// Reads on until the end, or until more than `limit` bytes are there: then the length is known
     /// before the head is sent, or it is sent in chunks.
-    pub(crate) async fn gather(&mut self, limit: usize) {
+    ///
+    /// # Errors
+    /// The endpoint broke off: the account, so that an error can be sent instead.
+    pub(crate) async fn gather(mut self, limit: usize) -> Result<Self, (Box<Exchange>, Reason)> {
         let mut gathered = BytesMut::new();
         while self.state == State::Reading && gathered.len() <= limit {
             match self.frame().await {
+                None => break,
                 Some(Ok(frame)) => {
                     if let Ok(data) = frame.into_data() {
                         gathered.extend_from_slice(&data);
                     }
                 }
-                Some(Err(_)) => self.state = State::Broken,
-                None => break,
+                Some(Err(error)) => return Err((self.exchange, error.reason())),
             }
         }
         gathered.extend_from_slice(&self.ahead);
         self.ahead = gathered.freeze();
         self.counted = true;
+        Ok(self)
     }
 
     /// The endpoint has sent everything.
@@ -144,11 +146,8 @@ impl Streaming {
     }
 
     fn broke_off(&mut self, error: StreamError) -> StreamError {
-        self.state = State::Broken;
-        self.exchange.broke_off(match error {
-            StreamError::Endpoint(_) => Reason::EndpointReset,
-            StreamError::Timeout => Reason::Timeout,
-        });
+        self.state = State::Ended;
+        self.exchange.broke_off(error.reason());
         error
     }
 
@@ -176,7 +175,6 @@ impl Body for Streaming {
             }
             match this.state {
                 State::Ended => return Poll::Ready(None),
-                State::Broken => return Poll::Ready(Some(Err(StreamError::Timeout))),
                 State::Reading => {}
             }
             if this.is_late(cx) {
@@ -225,6 +223,15 @@ impl Body for Streaming {
             State::Ended => SizeHint::with_exact(self.ahead.len() as u64),
             _ if self.reading.as_ref().is_some_and(|r| r.restores) => SizeHint::default(),
             _ => self.body.size_hint(),
+        }
+    }
+}
+
+impl Blame for StreamError {
+    fn reason(&self) -> Reason {
+        match self {
+            Self::Endpoint(_) => Reason::EndpointReset,
+            Self::Timeout => Reason::Timeout,
         }
     }
 }

@@ -34,6 +34,9 @@ pub(crate) enum ConnectError {
         #[source]
         source: hyper::Error,
     },
+    /// Connected, and closed before the HTTP handshake was done.
+    #[error("`{address}` closed the connection")]
+    Closed { address: SocketAddr },
     /// Another request has just failed to connect to the same endpoint.
     #[error("cannot connect to `{address}`: another request has just failed to")]
     Shared { address: SocketAddr },

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::net::SocketAddr;
-use std::pin::pin;
+use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::Poll;
@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use hyper::client::conn::http2::{Builder, SendRequest};
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use parking_lot::Mutex;
-use tokio::sync::watch;
+use tokio::net::TcpStream;
 
 use super::connect::{self, ConnectError};
 use super::{Answer, Outgoing, RequestBody, RequestHead, SendError};
@@ -26,6 +26,9 @@ const PING_ANSWER: Duration = Duration::from_secs(10);
 
 /// Tries on other connections for a request that the endpoint refused unprocessed.
 const MOST_REFUSED: usize = 3;
+
+/// Pause between looks for the endpoint's settings, only while connecting.
+const LOOK_AGAIN: Duration = Duration::from_millis(1);
 
 /// HTTP/2 connections of one worker.
 #[derive(Debug, Default)]
@@ -45,7 +48,7 @@ struct Connection {
     sender: SendRequest<RequestBody>,
     streams: AtomicUsize,
     /// Most streams by the endpoint's settings.
-    allowed: watch::Receiver<usize>,
+    allowed: Arc<AtomicUsize>,
     used: Mutex<Instant>,
 }
 
@@ -169,29 +172,27 @@ async fn open(address: SocketAddr, timeout: Duration) -> Result<Connection, Conn
         .handshake(TokioIo::new(stream))
         .await
         .map_err(|source| ConnectError::Handshake { address, source })?;
-    let (told, mut allowed) = watch::channel(0);
+    let mut driver = Box::pin(driver);
+    let most = match tokio::time::timeout(timeout, settings(&mut driver)).await {
+        Ok(Some(most)) => most,
+        Ok(None) => return Err(ConnectError::Closed { address }),
+        Err(_elapsed) => return Err(ConnectError::Timeout { address, timeout }),
+    };
+    let allowed = Arc::new(AtomicUsize::new(most));
+    let told = Arc::clone(&allowed);
     tokio::spawn(async move {
-        let mut driver = pin!(driver);
         let ended = std::future::poll_fn(|cx| {
             let polled = driver.as_mut().poll(cx);
             if polled.is_pending() {
-                let now = driver.current_max_send_streams();
-                told.send_if_modified(|before| std::mem::replace(before, now) != now);
+                told.store(driver.current_max_send_streams(), Ordering::Relaxed);
             }
-            match polled {
-                Poll::Pending => Poll::Pending,
-                Poll::Ready(ended) => Poll::Ready(ended),
-            }
+            polled
         })
         .await;
         if let Err(error) = ended {
             tracing::debug!(%address, %error, "endpoint connection");
         }
     });
-    match tokio::time::timeout(timeout, allowed.wait_for(|n| *n > 0)).await {
-        Ok(Ok(_)) => {}
-        Ok(Err(_)) | Err(_) => return Err(ConnectError::Timeout { address, timeout }),
-    }
     Ok(Connection {
         sender,
         streams: AtomicUsize::new(0),
@@ -200,11 +201,32 @@ async fn open(address: SocketAddr, timeout: Duration) -> Result<Connection, Conn
     })
 }
 
+type Driver =
+    hyper::client::conn::http2::Connection<TokioIo<TcpStream>, RequestBody, TokioExecutor>;
+
+/// Waits until the endpoint has told its settings: before, no stream is allowed. hyper reads them in
+/// a task of its own that does not wake the driver, hence the looking.
+/// `None`: the connection has ended.
+async fn settings(driver: &mut Pin<Box<Driver>>) -> Option<usize> {
+    loop {
+        let ended =
+            std::future::poll_fn(|cx| Poll::Ready(driver.as_mut().poll(cx).is_ready())).await;
+        let most = driver.current_max_send_streams();
+        if ended {
+            return None;
+        }
+        if most > 0 {
+            return Some(most);
+        }
+        tokio::time::sleep(LOOK_AGAIN).await;
+    }
+}
+
 // === impl Connection ===
 
 impl Connection {
     fn has_room(&self) -> bool {
-        let most = (*self.allowed.borrow()).min(MOST_STREAMS);
+        let most = self.allowed.load(Ordering::Relaxed).min(MOST_STREAMS);
         self.streams.load(Ordering::Relaxed) < most
     }
 }
