@@ -93,11 +93,9 @@ impl Inbound {
             return Err(too_large(limits));
         }
         let (mut bytes, trailers) = read(body, &mut self.share, limits).await?;
-        if let Some(coding) = coding {
-            if !bytes.is_empty() {
-                bytes = coding.undo(&bytes, limits.body_bytes)?;
-                self.share.grow_to(bytes.len())?;
-            }
+        if let Some(coding) = coding.filter(|_| !bytes.is_empty()) {
+            bytes = coding.undo(&bytes, limits.body_bytes)?;
+            self.share.grow_to(bytes.len())?;
         }
         headers.remove(CONTENT_ENCODING);
         self.state = State::Held { bytes, trailers };

@@ -21,6 +21,10 @@ use crate::{head, request_id, respond, timeouts};
 use suimon_routing::split::choose;
 
 /// How the walk ends when nothing fails.
+#[expect(
+    clippy::large_enum_variant,
+    reason = "moved once a request; a box would cost an allocation"
+)]
 pub(crate) enum End {
     /// An endpoint answered.
     Served {
@@ -108,6 +112,10 @@ struct Onward<'a> {
     host: &'a str,
 }
 
+#[expect(
+    clippy::large_enum_variant,
+    reason = "moved once a request; a box would cost an allocation"
+)]
 enum Passed {
     Served(Served, usize),
     Redirected(Redirection),

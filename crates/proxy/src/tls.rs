@@ -183,7 +183,7 @@ impl ResolvesServerCert for ByName {
         pairs
             .iter()
             .find(|pair| pair.key.choose_scheme(schemes).is_some())
-            .or(pairs.first())
+            .or_else(|| pairs.first())
             .cloned()
     }
 }

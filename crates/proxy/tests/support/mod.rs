@@ -1,6 +1,11 @@
 //! A gateway on a real socket, raw model servers behind it, a raw client before it.
 
 #![expect(dead_code, reason = "each test file uses its part")]
+#![expect(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    reason = "a failing helper fails its test"
+)]
 #![expect(unreachable_pub, reason = "a module of each test crate")]
 
 use std::collections::BTreeMap;
@@ -63,7 +68,7 @@ impl Message {
         String::from_utf8_lossy(&self.body).into_owned()
     }
     pub fn error(&self) -> serde_json::Value {
-        let value: serde_json::Value = serde_json::from_slice(&self.body).expect(&self.text());
+        let value: serde_json::Value = serde_json::from_slice(&self.body).unwrap();
         value["error"].clone()
     }
 }
