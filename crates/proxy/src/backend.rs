@@ -16,6 +16,7 @@ use crate::exchange::Exchange;
 use crate::failure::Failure;
 use crate::forward::TryLimits;
 use crate::snapshot::Snapshot;
+use crate::upgrade::Upgrade;
 use crate::upstream::Answer;
 use crate::worker::Worker;
 use suimon_llm::Restore;
@@ -31,6 +32,7 @@ pub(crate) struct Departure<'a> {
     pub(crate) parts: Parts,
     pub(crate) body: Inbound,
     pub(crate) exchange: &'a mut Exchange,
+    pub(crate) upgrade: Option<Upgrade>,
 }
 
 /// An answer, and how to read it.
@@ -42,6 +44,8 @@ pub(crate) struct Served {
     pub(crate) api: ApiKind,
     /// The client's model name is to be put back.
     pub(crate) restore: Option<Restore>,
+    /// The endpoint has agreed to it.
+    pub(crate) upgrade: Option<Upgrade>,
 }
 
 /// Sends the request to `backend`.

@@ -161,7 +161,7 @@ async fn read(
                     first = data;
                 } else {
                     if rest.is_empty() {
-                        rest = BytesMut::with_capacity(expected.clamp(read, TRUSTED_LENGTH));
+                        rest = BytesMut::with_capacity(expected.min(TRUSTED_LENGTH).max(read));
                         rest.extend_from_slice(&std::mem::take(&mut first));
                     }
                     rest.extend_from_slice(&data);

@@ -158,7 +158,8 @@ where
         .max_headers(limits.headers)
         // Not `max_buf_size`: that would also make reads of large bodies small.
         .max_header_size(limits.head_bytes)
-        .serve_connection(io, Serving(client));
+        .serve_connection(io, Serving(client))
+        .with_upgrades();
     let mut serving = pin!(serving);
     tokio::select! {
         ended = serving.as_mut() => return ended,

@@ -26,6 +26,7 @@
 //! | `retry` | the next endpoint of a decision |
 //! | `forward` | one try at one endpoint |
 //! | `upstream` | connections to endpoints |
+//! | `upgrade` | WebSocket and the like, to Services |
 //! | `respond` | response heads: forwarded ones and errors |
 //! | `stream` | response bodies, chunk by chunk |
 //! | `exchange` | the account of one request, closed once |
@@ -57,6 +58,7 @@ mod serve;
 mod stream;
 mod timeouts;
 mod tls;
+mod upgrade;
 mod upstream;
 mod worker;
 

@@ -30,6 +30,10 @@ pub(crate) async fn served(
     exchange: Box<Exchange>,
     limits: &Limits,
 ) -> Response<ResponseBody> {
+    let mut served = served;
+    if let Some(upgrade) = served.upgrade.take() {
+        return upgrade.agreed(served.answer.response, exchange);
+    }
     let reading = reading(&served, limits);
     let whole = reading.as_ref().is_some_and(|r| r.restores && !r.sse);
     let (mut parts, body) = served.answer.response.into_parts();

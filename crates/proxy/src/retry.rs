@@ -4,9 +4,9 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Instant;
 
-use http::HeaderValue;
 use http::request::Parts;
 use http::uri::PathAndQuery;
+use http::{HeaderValue, StatusCode};
 use suimon_picker::Endpoint;
 use suimon_routing::table::BackendProtocol;
 use suimon_telemetry::Reason;
@@ -42,6 +42,8 @@ pub(crate) struct Plan<'a> {
     pub(crate) upstream: &'a Upstream,
     pub(crate) protocol: BackendProtocol,
     pub(crate) limits: TryLimits,
+    /// Whether 101 is an answer.
+    pub(crate) upgrades: bool,
 }
 
 /// Tries each of `stops` until one takes the connection. Gives the answer and when its try began.
@@ -74,6 +76,9 @@ pub(crate) async fn send(
         };
         let tried = Instant::now();
         match forward(plan.upstream, target, plan.limits, &head, body).await {
+            Ok(answer) if is_unasked_switch(&answer, plan) => {
+                return Err(Failure::plain(Reason::EndpointInvalid));
+            }
             Ok(answer) => {
                 exchange.answered(&answer);
                 return Ok((answer, tried));
@@ -85,6 +90,11 @@ pub(crate) async fn send(
         }
     }
     Err(Failure::plain(Reason::ConnectFailed))
+}
+
+/// Nobody asked the endpoint to switch protocols (RFC 9110 §15.2.2).
+fn is_unasked_switch(answer: &Answer, plan: Plan<'_>) -> bool {
+    !plan.upgrades && answer.response.status() == StatusCode::SWITCHING_PROTOCOLS
 }
 
 // === impl Stops ===

@@ -17,6 +17,7 @@ use crate::filter::{self, Filtering, Origin, Redirection};
 use crate::route_request::{self, Entry};
 use crate::snapshot::Snapshot;
 use crate::stream::ResponseBody;
+use crate::upgrade::{self, Upgrade};
 use crate::{head, request_id, respond, timeouts};
 use suimon_routing::split::choose;
 
@@ -70,6 +71,7 @@ async fn walk(
     exchange: &mut Exchange,
 ) -> Result<End, Failure> {
     let limits = &snapshot.limits;
+    let upgrade = upgrade::wish(&mut parts);
     let host = head::check(&mut parts, limits)?;
     exchange.host = host.as_str().into();
     let bind = snapshot
@@ -85,6 +87,7 @@ async fn walk(
     let rule = Arc::clone(&routed.rule);
     let (limit, started) = (rule.timeouts.request, exchange.started);
     let onward = Onward {
+        upgrade,
         parts,
         body,
         rule: &rule,
@@ -105,6 +108,7 @@ async fn walk(
 
 /// A request with its rule.
 struct Onward<'a> {
+    upgrade: Option<Upgrade>,
     parts: http::request::Parts,
     body: Inbound,
     rule: &'a Rule,
@@ -132,6 +136,7 @@ impl Onward<'_> {
         exchange: &mut Exchange,
     ) -> Result<Passed, Failure> {
         let Self {
+            upgrade,
             mut parts,
             mut body,
             rule,
@@ -164,6 +169,7 @@ impl Onward<'_> {
             filter::send_mirrors(&mirrors, worker, snapshot, &parts, &bytes);
         }
         let departure = Departure {
+            upgrade,
             worker,
             snapshot,
             rule,

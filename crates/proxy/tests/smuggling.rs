@@ -9,10 +9,8 @@ fn refused(lines: &str, rest: &str) {
     let gateway = Gateway::service(&[&fake]);
     let mut client = gateway.client();
     client.send(format!("{lines}\r\n{rest}"));
-    let response = client
-        .message()
-        .unwrap_or_else(|| panic!("no answer to {lines:?}"));
-    assert_eq!(response.status(), 400, "{lines:?}");
+    let response = client.message().unwrap_or_default();
+    assert!(response.start.contains(" 400 "), "{lines:?}: {response:?}");
     assert!(client.is_closed(), "{lines:?}");
     assert!(fake.seen().is_empty(), "{lines:?}");
 }

@@ -45,6 +45,7 @@ pub(super) async fn send(pool: &Pool, mut departure: Departure<'_>) -> Result<Se
         upstream: &departure.worker.upstream,
         protocol: pool.protocol,
         limits: departure.try_limits(),
+        upgrades: false,
     };
     // The share is given back once the answer's head is here: nothing sends the body again then.
     let (mut body, share) = departure.body.into_outgoing();
@@ -64,6 +65,7 @@ pub(super) async fn send(pool: &Pool, mut departure: Departure<'_>) -> Result<Se
         tried,
         api: route.api,
         restore: route.restore,
+        upgrade: None,
     })
 }
 

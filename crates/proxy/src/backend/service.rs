@@ -4,9 +4,10 @@ use std::collections::HashMap;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
+use http::StatusCode;
 use parking_lot::Mutex;
 use suimon_llm::ApiKind;
-use suimon_routing::table::ServiceBackend;
+use suimon_routing::table::{BackendProtocol, ServiceBackend};
 use suimon_telemetry::Reason;
 
 use super::{Departure, Served};
@@ -44,12 +45,20 @@ pub(super) async fn send(
     if endpoints.is_empty() {
         return Err(Failure::plain(Reason::NoEndpoints));
     }
+    let upgrade = departure
+        .upgrade
+        .take()
+        .filter(|_| service.protocol == BackendProtocol::Http1 && !departure.body.is_unread());
+    if let Some(upgrade) = &upgrade {
+        upgrade.ask(&mut departure.parts.headers);
+    }
     let first = draw(endpoints, &departure.worker.visits);
     let stops = Stops::around(endpoints, first);
     let plan = Plan {
         upstream: &departure.worker.upstream,
         protocol: service.protocol,
         limits: departure.try_limits(),
+        upgrades: upgrade.is_some(),
     };
     let (mut body, share) = departure.body.into_outgoing();
     let sent = retry::send(
@@ -62,7 +71,9 @@ pub(super) async fn send(
     .await;
     drop(share);
     let (answer, tried) = sent?;
+    let agreed = answer.response.status() == StatusCode::SWITCHING_PROTOCOLS;
     Ok(Served {
+        upgrade: upgrade.filter(|_| agreed),
         answer,
         tried,
         api: ApiKind::Opaque,

@@ -131,7 +131,7 @@ async fn open(address: SocketAddr, timeout: Duration) -> Result<Connection, Conn
         .map_err(|source| ConnectError::Handshake { address, source })?;
     // The task only moves bytes: dropping the sender or a response ends the connection.
     tokio::spawn(async move {
-        if let Err(error) = driver.await {
+        if let Err(error) = driver.with_upgrades().await {
             tracing::debug!(%address, %error, "endpoint connection");
         }
     });
