@@ -227,3 +227,12 @@ pub fn parse_picker_config(text: &str) -> Result<EndpointPickerConfig, ConfigErr
         _ => Ok(config),
     }
 }
+
+/// Whether a text says of itself that it is an EndpointPickerConfig, however wrong the rest is.
+pub fn is_picker_config(text: &str) -> bool {
+    decode::to_value(text).is_ok_and(|value| {
+        value
+            .get("kind")
+            .is_some_and(|kind| kind == "EndpointPickerConfig")
+    })
+}
