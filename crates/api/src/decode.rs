@@ -25,7 +25,7 @@ struct Accepted<'a>(&'a Option<String>);
 
 /// Reads one document. Duplicate keys are errors and so are texts that expand out of proportion.
 pub(crate) fn to_value(text: &str) -> Result<Value, ConfigError> {
-    serde_saphyr::from_str::<Value>(text).map_err(|error| {
+    serde_saphyr::from_str_with_options::<Value>(text, options()).map_err(|error| {
         let error = error.without_snippet();
         let rendered = error.to_string();
         let cause = rendered.lines().next().unwrap_or_default().to_owned();
@@ -36,6 +36,12 @@ pub(crate) fn to_value(text: &str) -> Result<Value, ConfigError> {
             accepted: None,
         }
     })
+}
+
+/// Only `true` and `false` are booleans: a label `on` or a namespace `n` is a string, as Kubernetes
+/// reads it.
+fn options() -> serde_saphyr::Options {
+    serde_saphyr::options! { strict_booleans: true }
 }
 
 /// Reads `value` as `T`. The line of an error is looked up in `text`, where `at` is the path of
@@ -176,7 +182,7 @@ enum Tree {
 }
 
 fn line_of(text: &str, steps: &[Step]) -> Option<u64> {
-    let root: Spanned<Tree> = serde_saphyr::from_str(text).ok()?;
+    let root: Spanned<Tree> = serde_saphyr::from_str_with_options(text, options()).ok()?;
     let mut line = root.referenced.line();
     let mut tree = &root.value;
     for step in steps {

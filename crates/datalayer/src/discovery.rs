@@ -49,8 +49,10 @@ pub fn load(path: &Path) -> Result<Listing, DiscoveryError> {
 pub fn parse(text: &[u8]) -> Result<Listing, DiscoveryError> {
     let text =
         std::str::from_utf8(text).map_err(|error| DiscoveryError::Format(error.to_string()))?;
-    let document: Document =
-        serde_saphyr::from_str(text).map_err(|error| DiscoveryError::Format(error.to_string()))?;
+    // Only `true` and `false` are booleans: a namespace `n` is a string.
+    let options = serde_saphyr::options! { strict_booleans: true };
+    let document: Document = serde_saphyr::from_str_with_options(text, options)
+        .map_err(|error| DiscoveryError::Format(error.to_string()))?;
     let mut listing = Listing::default();
     let mut ids = HashSet::new();
     for (index, value) in document.endpoints.iter().enumerate() {

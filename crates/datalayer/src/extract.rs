@@ -9,6 +9,7 @@ use std::time::Instant;
 
 use suimon_picker::endpoint::Endpoint;
 use suimon_picker::metrics::{Lora, Metrics};
+use suimon_picker::role::{self, Extract, Found};
 
 use crate::engine_names::{Engine, RANKS, Signal, recognise};
 use crate::error::EngineError;
@@ -21,30 +22,6 @@ pub struct Extractor {
     engines: Vec<Engine>,
     default: Engine,
     label_key: String,
-}
-
-/// What one page told.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Extract {
-    /// The previous metrics with what the page told in place of the old figures.
-    pub metrics: Metrics,
-    /// Which figures were on the page.
-    pub found: Found,
-}
-
-/// Which figures were on a page.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Found {
-    /// Waiting requests.
-    pub waiting: bool,
-    /// Running requests.
-    pub running: bool,
-    /// Cache usage.
-    pub kv_usage: bool,
-    /// Block size or number of blocks.
-    pub cache: bool,
-    /// LoRA adapters.
-    pub lora: bool,
 }
 
 /// Label of the engine in older deployments.
@@ -146,11 +123,6 @@ impl Extractor {
         read(engine, page, previous, now)
     }
 
-    /// Families that are read of the engine `name`; `None` if it is not known.
-    pub(crate) fn family_names(&self, name: &str) -> Option<impl Iterator<Item = &str>> {
-        Some(self.named(name)?.family_names())
-    }
-
     fn named(&self, name: &str) -> Option<&Engine> {
         self.engines.iter().find(|engine| **engine.name() == *name)
     }
@@ -167,22 +139,21 @@ impl Default for Extractor {
     }
 }
 
-// === impl Found ===
-
-impl Found {
-    /// Whether the page told the load.
-    #[must_use]
-    pub fn load(self) -> bool {
-        self.waiting || self.running
+impl role::Extractor for Extractor {
+    fn extract(
+        &self,
+        page: &[u8],
+        endpoint: &Endpoint,
+        previous: &Metrics,
+        now: Instant,
+    ) -> Extract {
+        self.extract(page, self.labelled(endpoint), previous, now)
     }
 
-    /// Whether this has all that `other` has, LoRA apart: its series come with the first adapter.
-    #[must_use]
-    pub fn covers(self, other: Self) -> bool {
-        (self.waiting || !other.waiting)
-            && (self.running || !other.running)
-            && (self.kv_usage || !other.kv_usage)
-            && (self.cache || !other.cache)
+    fn families(&self, engine: &str) -> Vec<&str> {
+        self.named(engine)
+            .map(|engine| engine.family_names().collect())
+            .unwrap_or_default()
     }
 }
 

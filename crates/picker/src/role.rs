@@ -13,8 +13,8 @@ pub mod scorer;
 pub mod source;
 
 pub use detector::SaturationDetector;
-pub use discovery::Discovery;
-pub use extractor::Extractor;
+pub use discovery::{Discovering, Discovery, Found as FoundEndpoints};
+pub use extractor::{Extract, Extractor, Found};
 pub use filter::Filter;
 pub use parser::Parser;
 pub use picker::Picker;

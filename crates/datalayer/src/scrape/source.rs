@@ -6,13 +6,13 @@ use std::time::Duration;
 
 use http::Uri;
 use suimon_picker::endpoint::Endpoint;
+use suimon_picker::role::Extractor;
 use tokio_rustls::TlsConnector;
 
 use super::activity::Activity;
 use super::group::Pace;
 use super::tls;
 use crate::error::SourceError;
-use crate::extract::Extractor;
 use crate::interval;
 use crate::params::{MetricsSourceParams, Scheme};
 
@@ -24,7 +24,7 @@ pub struct SourceConfig {
     interval: Duration,
     adaptive: bool,
     tls: Option<TlsConnector>,
-    extractor: Arc<Extractor>,
+    extractor: Arc<dyn Extractor>,
 }
 
 /// The path under which both forms of vLLM's page are known.
@@ -39,7 +39,7 @@ impl SourceConfig {
     /// [`SourceError`] says which parameter is wrong and what it accepts.
     pub fn new(
         params: &MetricsSourceParams,
-        extractor: Arc<Extractor>,
+        extractor: Arc<dyn Extractor>,
     ) -> Result<Self, SourceError> {
         let bad_path = || SourceError::Path(params.path.clone());
         if !params.path.starts_with('/') {
@@ -83,8 +83,8 @@ impl SourceConfig {
         self.tls.as_ref()
     }
 
-    pub(super) fn extractor(&self) -> &Extractor {
-        &self.extractor
+    pub(super) fn extractor(&self) -> &dyn Extractor {
+        &*self.extractor
     }
 
     pub(super) fn pace(&self, activity: &Arc<Activity>) -> Pace {

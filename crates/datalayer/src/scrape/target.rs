@@ -7,12 +7,12 @@ use std::time::{Duration, Instant};
 
 use http::Uri;
 use suimon_picker::endpoint::Endpoint;
+use suimon_picker::role::{Extract, Found};
 
 use super::connection::Client;
 use super::group::Place;
 use super::{Shared, SourceConfig};
 use crate::error::ScrapeError;
-use crate::extract::{Extract, Found};
 
 /// How the first scrape of an endpoint went.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -181,9 +181,8 @@ impl Target {
     async fn read(&mut self, path: &Uri) -> Result<Extract, ScrapeError> {
         let page = self.client.get(path, &self.shared).await?;
         let extractor = self.source.extractor();
-        let labelled = extractor.labelled(&self.endpoint);
         let previous = self.endpoint.metrics();
-        let extract = extractor.extract(&page, labelled, &previous, Instant::now());
+        let extract = extractor.extract(&page, &self.endpoint, &previous, Instant::now());
         self.shared.give_buffer(page);
         Ok(extract)
     }
@@ -192,8 +191,10 @@ impl Target {
     fn next_page(&self, extract: &Extract) -> Page {
         let engine = extract.metrics.engine.as_deref();
         let names = engine.filter(|name| *name == FILTERING_ENGINE);
-        let names = names.and_then(|name| self.source.extractor().family_names(name));
-        match names.and_then(|names| self.source.filtered_path(names)) {
+        let names = names
+            .map(|name| self.source.extractor().families(name))
+            .filter(|names| !names.is_empty());
+        match names.and_then(|names| self.source.filtered_path(names.into_iter())) {
             Some(path) => Page::Filtered {
                 path,
                 whole: extract.found,

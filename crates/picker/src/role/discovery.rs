@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use crate::endpoint::EndpointSpec;
-use crate::role::source::Watching;
 
 /// Called with the whole set of endpoints, at the start and on each change.
 pub type Found = Arc<dyn Fn(Vec<EndpointSpec>) + Send + Sync>;
@@ -14,5 +13,8 @@ pub trait Discovery: Send + Sync {
     ///
     /// # Errors
     /// When nothing can be read at the start; the text says what and why.
-    fn start(&self, found: Found) -> Result<Box<dyn Watching>, String>;
+    fn start(&self, found: Found) -> Result<Box<dyn Discovering>, String>;
 }
+
+/// Discovery that goes on until it is dropped.
+pub trait Discovering: Send + Sync {}

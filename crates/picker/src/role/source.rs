@@ -7,8 +7,7 @@ use crate::role::extractor::Extractor;
 
 /// Polls the endpoints of a pool and hands what they answer to extractors.
 pub trait Source: Send + Sync {
-    /// Starts to poll `endpoints`. An endpoint's polling ends when it leaves the pool or when the
-    /// result is dropped.
+    /// Starts to poll `endpoints`.
     fn watch(
         &self,
         endpoints: &[Arc<Endpoint>],
@@ -16,5 +15,11 @@ pub trait Source: Send + Sync {
     ) -> Box<dyn Watching>;
 }
 
-/// Something that runs until it is dropped.
-pub trait Watching: Send + Sync {}
+/// Polling that goes on until it is dropped. An endpoint's ends when it leaves the pool.
+pub trait Watching: Send + Sync {
+    /// Polls `endpoints` too.
+    fn add(&self, endpoints: &[Arc<Endpoint>]);
+
+    /// Endpoints that have neither answered nor been given up.
+    fn pending(&self) -> usize;
+}
