@@ -22,6 +22,7 @@ use crate::serve::serve;
 use crate::snapshot::Limits;
 use crate::stream::ResponseBody;
 use crate::tls;
+use crate::upstream::connect;
 use crate::worker::{Arrival, Worker};
 
 /// Streams of one HTTP/2 client at a time: more than browsers and SDKs open, few enough that one
@@ -81,6 +82,7 @@ async fn accept(
 ) -> Result<(), Failure> {
     let stream = TcpStream::from_std(stream)?;
     stream.set_nodelay(true)?;
+    connect::keep_alive(&stream);
     let current = worker.shared.current.load_full();
     let Some(published) = current.snapshot.bind(bind) else {
         return Ok(());
@@ -106,7 +108,7 @@ async fn accept(
             serve_as(version, stream, client, &limits, closing).await
         }
         Protocol::Https => {
-            let Some(config) = current.tls.get(&bind).cloned() else {
+            let Some(config) = current.tls.bind(bind) else {
                 return Err("no usable certificate".into());
             };
             drop(current);

@@ -6,18 +6,27 @@
 //! shows, so that the parser behind it refuses the head, in its turn among pipelined requests.
 
 use std::io;
+use std::mem::MaybeUninit;
 use std::pin::Pin;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
 
 use smallvec::SmallVec;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::time::Sleep;
 
 /// A stream of HTTP/1 requests, guarded.
 #[derive(Debug)]
 pub(crate) struct Guard<S> {
     stream: S,
     scanner: Scanner,
+    /// Ends the wait for a client that still sends what nobody reads.
+    linger: Option<Pin<Box<Sleep>>>,
 }
+
+/// A connection that is closed while its client still sends is reset by the kernel, and the reset
+/// can overtake the answer that explains the refusal. So what comes is thrown away for this long.
+const LINGER: Duration = Duration::from_secs(5);
 
 /// Follows the framing of requests.
 #[derive(Debug, Default)]
@@ -211,6 +220,7 @@ impl<S> Guard<S> {
         Self {
             stream,
             scanner: Scanner::default(),
+            linger: None,
         }
     }
 }
@@ -231,7 +241,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for Guard<S> {
     }
 }
 
-impl<S: AsyncWrite + Unpin> AsyncWrite for Guard<S> {
+impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for Guard<S> {
     fn poll_write(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
@@ -257,7 +267,27 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Guard<S> {
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_shutdown(cx)
+        let this = &mut *self;
+        if this.linger.is_none() {
+            ready!(Pin::new(&mut this.stream).poll_shutdown(cx))?;
+            if this.scanner.phase == Phase::Head {
+                return Poll::Ready(Ok(()));
+            }
+        }
+        let linger = this
+            .linger
+            .get_or_insert_with(|| Box::pin(tokio::time::sleep(LINGER)));
+        if linger.as_mut().poll(cx).is_ready() {
+            return Poll::Ready(Ok(()));
+        }
+        let mut waste = [MaybeUninit::uninit(); 8192];
+        loop {
+            let mut waste = ReadBuf::uninit(&mut waste);
+            ready!(Pin::new(&mut this.stream).poll_read(cx, &mut waste))?;
+            if waste.filled().is_empty() {
+                return Poll::Ready(Ok(()));
+            }
+        }
     }
 }
 

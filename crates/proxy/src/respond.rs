@@ -91,14 +91,18 @@ fn media_type(headers: &HeaderMap) -> Option<&[u8]> {
 }
 
 /// A redirect.
-pub(crate) fn redirect(to: Redirection, mut exchange: Exchange) -> Response<ResponseBody> {
+pub(crate) fn redirect(
+    to: Redirection,
+    mut exchange: Exchange,
+    version: Version,
+) -> Response<ResponseBody> {
     exchange.answered_locally(to.status.as_u16(), 0, None);
     let mut response = Response::new(ResponseBody::Full(Bytes::new()));
     *response.status_mut() = to.status;
     let headers = response.headers_mut();
     headers.insert(LOCATION, to.location);
     headers.insert(request_id::HEADER, exchange.id.clone());
-    if exchange.is_unread() {
+    if version < Version::HTTP_2 && exchange.is_unread() {
         headers.insert(CONNECTION, HeaderValue::from_static("close"));
     }
     response

@@ -58,7 +58,7 @@ pub(crate) async fn serve(
             rule,
             backend,
         }) => respond::served(served, &rule, backend, exchange, &snapshot.limits).await,
-        Ok(End::Redirected(to)) => respond::redirect(to, *exchange),
+        Ok(End::Redirected(to)) => respond::redirect(to, *exchange, version),
         Err(failure) => respond::failure(&failure, *exchange, version),
     }
 }

@@ -75,8 +75,7 @@ pub enum PublishError {
 #[derive(Debug, Default)]
 pub(crate) struct Current {
     pub(crate) snapshot: Snapshot,
-    pub(crate) tls: HashMap<SocketAddr, Arc<rustls::ServerConfig>>,
-    pairs: tls::Pairs,
+    pub(crate) tls: tls::Configs,
 }
 
 /// How often [`Server::drain`] looks whether all connections have ended.
@@ -130,7 +129,7 @@ impl Server {
         let mut sockets = self.sockets.lock();
         let before = self.shared.current.load_full();
         let mut problems = Vec::new();
-        let tls = tls::configure(&snapshot.table, &before.pairs, &mut problems);
+        let tls = tls::configure(&snapshot.table, &before.tls, &mut problems);
         published
             .problems
             .extend(problems.into_iter().map(PublishError::from));
@@ -153,11 +152,7 @@ impl Server {
         self.shared
             .budget
             .set_limit(snapshot.limits.in_flight_bytes);
-        let current = Arc::new(Current {
-            snapshot,
-            tls: tls.binds,
-            pairs: tls.pairs,
-        });
+        let current = Arc::new(Current { snapshot, tls });
         self.shared.current.store(Arc::clone(&current));
         for listening in fresh {
             // The thread ends only with the server.

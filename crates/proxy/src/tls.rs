@@ -53,15 +53,16 @@ pub(crate) struct Secured {
     pub(crate) sni: Option<Box<str>>,
 }
 
-/// Usable pairs by the name of their Secret, to fall back to.
-pub(crate) type Pairs = HashMap<String, Arc<CertifiedKey>>;
-
-/// TLS of all binds of one snapshot.
+/// TLS of all binds of one snapshot. The next one takes over what stays the same, so that a change
+/// of routes costs no key parsing and ends no session.
 #[derive(Debug, Default)]
 pub(crate) struct Configs {
-    pub(crate) binds: HashMap<SocketAddr, Arc<rustls::ServerConfig>>,
-    pub(crate) pairs: Pairs,
+    binds: HashMap<SocketAddr, (Names, Arc<rustls::ServerConfig>)>,
+    /// Usable pairs by the name of their Secret, with what they were read from.
+    pairs: HashMap<String, (Arc<Certificate>, Arc<CertifiedKey>)>,
 }
+
+type Names = Arc<Vec<(Hostname, Vec<Arc<CertifiedKey>>)>>;
 
 /// Handshakes within `limit`.
 ///
@@ -95,53 +96,102 @@ pub(crate) async fn accept(
 /// same names are used instead.
 pub(crate) fn configure(
     table: &RoutingTable,
-    previous: &Pairs,
+    previous: &Configs,
     problems: &mut Vec<CertificateError>,
 ) -> Configs {
     let mut configs = Configs::default();
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     for bind in table.binds.iter().filter(|b| b.protocol == Protocol::Https) {
-        let names = names(bind, &provider, &mut configs.pairs, previous, problems);
-        let versions = rustls::ServerConfig::builder_with_provider(Arc::clone(&provider))
-            .with_safe_default_protocol_versions();
-        let Ok(versions) = versions else { continue };
-        let mut config = versions
-            .with_no_client_auth()
-            .with_cert_resolver(Arc::new(ByName { names }));
-        config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
-        configs.binds.insert(bind.address, Arc::new(config));
+        let names = configs.names(bind, &provider, previous, problems);
+        let same = previous
+            .binds
+            .get(&bind.address)
+            .filter(|(before, _)| is_same(before, &names));
+        let config = match same {
+            Some((_, config)) => Some(Arc::clone(config)),
+            None => config(&provider, &names),
+        };
+        if let Some(config) = config {
+            configs.binds.insert(bind.address, (names, config));
+        }
     }
     configs
 }
 
-type Names = Vec<(Hostname, Vec<Arc<CertifiedKey>>)>;
+/// `None` cannot happen: the provider has suites for the versions that it is asked for.
+fn config(provider: &Arc<CryptoProvider>, names: &Names) -> Option<Arc<rustls::ServerConfig>> {
+    let mut config = rustls::ServerConfig::builder_with_provider(Arc::clone(provider))
+        .with_safe_default_protocol_versions()
+        .ok()?
+        .with_no_client_auth()
+        .with_cert_resolver(Arc::new(ByName {
+            names: Arc::clone(names),
+        }));
+    config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
+    Some(Arc::new(config))
+}
 
-fn names(
-    bind: &Bind,
-    provider: &CryptoProvider,
-    pairs: &mut Pairs,
-    previous: &Pairs,
-    problems: &mut Vec<CertificateError>,
-) -> Names {
-    let mut names = Vec::new();
-    for listener in &bind.listeners {
-        let mut usable = Vec::new();
-        for certificate in &listener.certificates {
-            let pair = match load(certificate, provider) {
-                Ok(pair) => Some(Arc::new(pair)),
-                Err(problem) => {
-                    problems.push(problem);
-                    previous.get(&certificate.name).cloned()
-                }
-            };
-            if let Some(pair) = pair {
-                pairs.insert(certificate.name.clone(), Arc::clone(&pair));
-                usable.push(pair);
-            }
-        }
-        names.push((listener.hostname.clone(), usable));
+fn is_same(one: &Names, other: &Names) -> bool {
+    one.len() == other.len()
+        && one
+            .iter()
+            .zip(other.iter())
+            .all(|((one, pairs), (other, others))| {
+                one == other
+                    && pairs.len() == others.len()
+                    && pairs.iter().zip(others).all(|(a, b)| Arc::ptr_eq(a, b))
+            })
+}
+
+// === impl Configs ===
+
+impl Configs {
+    /// TLS of one bind.
+    pub(crate) fn bind(&self, address: SocketAddr) -> Option<Arc<rustls::ServerConfig>> {
+        self.binds
+            .get(&address)
+            .map(|(_, config)| Arc::clone(config))
     }
-    names
+
+    fn names(
+        &mut self,
+        bind: &Bind,
+        provider: &CryptoProvider,
+        previous: &Self,
+        problems: &mut Vec<CertificateError>,
+    ) -> Names {
+        let mut names = Vec::new();
+        for listener in &bind.listeners {
+            let mut usable = Vec::new();
+            for certificate in &listener.certificates {
+                if let Some(known) = pair(certificate, provider, previous, problems) {
+                    usable.push(Arc::clone(&known.1));
+                    self.pairs.insert(certificate.name.clone(), known);
+                }
+            }
+            names.push((listener.hostname.clone(), usable));
+        }
+        Arc::new(names)
+    }
+}
+
+fn pair(
+    certificate: &Arc<Certificate>,
+    provider: &CryptoProvider,
+    previous: &Configs,
+    problems: &mut Vec<CertificateError>,
+) -> Option<(Arc<Certificate>, Arc<CertifiedKey>)> {
+    let before = previous.pairs.get(&certificate.name);
+    if before.is_some_and(|(read, _)| read == certificate) {
+        return before.cloned();
+    }
+    match load(certificate, provider) {
+        Ok(pair) => Some((Arc::clone(certificate), Arc::new(pair))),
+        Err(problem) => {
+            problems.push(problem);
+            before.cloned()
+        }
+    }
 }
 
 fn load(

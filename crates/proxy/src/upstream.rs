@@ -1,6 +1,6 @@
 //! Connections to endpoints: pooled, a pool a worker thread.
 
-mod connect;
+pub(crate) mod connect;
 mod http1;
 mod http2;
 mod request;

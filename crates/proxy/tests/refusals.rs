@@ -218,3 +218,22 @@ fn no_memory_left() {
         );
     }
 }
+
+#[test]
+fn a_client_that_sends_everything_first_still_reads_the_refusal() {
+    let (_, gateway) = small();
+    let body = vec![b'x'; 20 << 20];
+    for _ in 0..5 {
+        let mut client = gateway.client();
+        let head = format!(
+            "POST /v1/completions HTTP/1.1\r\nhost: a\r\ncontent-length: {}\r\n\r\n",
+            body.len()
+        );
+        assert!(
+            client.try_send(head) && client.try_send(&body),
+            "the connection was reset"
+        );
+        assert_eq!(client.message().unwrap().status(), 413);
+        assert!(client.is_closed());
+    }
+}

@@ -79,3 +79,24 @@ fn long_lines_do_not_grow_memory() {
     }
     assert!(scanner.line.len() <= KEPT && !scanner.line.spilled());
 }
+
+proptest::proptest! {
+    /// What is found does not depend on how the bytes come.
+    #[test]
+    fn pieces_do_not_matter(
+        parts in proptest::collection::vec(proptest::sample::select(vec![
+            "GET / HTTP/1.1\r\n", "content-length: 3\r\n", "Transfer-Encoding: chunked\r\n",
+            "\r\n", "\n", "\r", "3\r\nabc\r\n", "0\r\n", "abc", "x: y\r\n", "upgrade: z\r\n", ":", "\0",
+        ]), 0..20),
+        step in 1usize..9,
+    ) {
+        let input = parts.concat().into_bytes();
+        let (mut whole, mut pieces) = (input.clone(), input);
+        Scanner::default().scan(&mut whole);
+        let mut scanner = Scanner::default();
+        for piece in pieces.chunks_mut(step) {
+            scanner.scan(piece);
+        }
+        proptest::prop_assert_eq!(whole, pieces);
+    }
+}

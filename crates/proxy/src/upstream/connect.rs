@@ -65,11 +65,22 @@ pub(crate) async fn connect(
         Ok(Ok(stream)) => {
             // Small events must not wait for acknowledgements. Failing to set it is only slower.
             let _ = stream.set_nodelay(true);
+            keep_alive(&stream);
             Ok(stream)
         }
         Ok(Err(source)) => Err(ConnectError::Refused { address, source }),
         Err(_elapsed) => Err(ConnectError::Timeout { address, timeout }),
     }
+}
+
+/// Time without traffic after which the kernel asks whether the peer is still there. A response can
+/// be silent for minutes, and a peer that lost power says nothing.
+const ASK_AFTER: Duration = Duration::from_secs(60);
+
+/// Lets the kernel find out peers that are gone. Failing to set it only delays that.
+pub(crate) fn keep_alive(stream: &TcpStream) {
+    let asking = socket2::TcpKeepalive::new().with_time(ASK_AFTER);
+    let _ = socket2::SockRef::from(stream).set_tcp_keepalive(&asking);
 }
 
 // === impl Heard ===
