@@ -36,9 +36,6 @@ const MOST_HEAD: u32 = 32 << 10;
 const PING_EVERY: Duration = Duration::from_secs(30);
 const PING_ANSWER: Duration = Duration::from_secs(10);
 
-/// HTTP/2 connections without a request are closed after this time.
-const IDLE: Duration = Duration::from_secs(300);
-
 /// What is known of the client, for all requests of its connection.
 #[derive(Debug)]
 pub(crate) struct Client {
@@ -136,7 +133,7 @@ where
     let client = Arc::new(client);
     match version {
         Version::Http1 => serve_http1(stream, client, limits, closing).await?,
-        Version::Http2 => serve_http2(stream, client, closing).await?,
+        Version::Http2 => serve_http2(stream, client, limits.http2_idle, closing).await?,
     }
     Ok(())
 }
@@ -173,6 +170,7 @@ where
 async fn serve_http2<S>(
     stream: S,
     client: Arc<Client>,
+    limit: Duration,
     mut closing: watch::Receiver<u64>,
 ) -> hyper::Result<()>
 where
@@ -187,21 +185,27 @@ where
         .serve_connection(TokioIo::new(stream), Serving(Arc::clone(&client)));
     let mut serving = pin!(serving);
     tokio::select! {
-        ended = serving.as_mut() => return ended,
-        _ = closing.changed() => {}
-        () = idle(&client) => {}
+        ended = serving.as_mut() => ended,
+        _ = closing.changed() => {
+            serving.as_mut().graceful_shutdown();
+            serving.await
+        }
+        () = idle(&client, limit) => {
+            serving.as_mut().graceful_shutdown();
+            // Nothing is under way: a client that does not say goodbye is not waited for.
+            let goodbye = tokio::time::timeout(limit.min(PING_ANSWER), serving);
+            goodbye.await.unwrap_or(Ok(()))
+        }
     }
-    serving.as_mut().graceful_shutdown();
-    serving.await
 }
 
-/// Ends when two looks, [`IDLE`] apart, found no request. A request holds the client.
-async fn idle(client: &Arc<Client>) {
+/// Ends when two looks, half of `limit` apart, found no request. A request holds the client.
+async fn idle(client: &Arc<Client>, limit: Duration) {
     /// The service's and ours.
     const WITHOUT_REQUESTS: usize = 2;
     let mut was_idle = false;
     loop {
-        tokio::time::sleep(IDLE / 2).await;
+        tokio::time::sleep(limit / 2).await;
         let is_idle = Arc::strong_count(client) <= WITHOUT_REQUESTS;
         if is_idle && was_idle {
             return;

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
@@ -32,9 +32,17 @@ pub struct Options {
 #[derive(Debug)]
 pub struct Server {
     shared: Arc<Shared>,
+    /// Open connections of each worker.
+    open: Vec<Arc<AtomicUsize>>,
+    sockets: Mutex<HashMap<SocketAddr, Bound>>,
+    /// `None` once drained.
+    threads: Mutex<Option<Threads>>,
+}
+
+#[derive(Debug)]
+struct Threads {
     acceptor: Acceptor,
     workers: Vec<WorkerThread>,
-    sockets: Mutex<HashMap<SocketAddr, Bound>>,
 }
 
 /// One socket that is bound.
@@ -104,6 +112,7 @@ impl Server {
         let workers = (0..count.max(1))
             .map(|number| worker::start(number, Arc::clone(&shared)))
             .collect::<io::Result<Vec<_>>>()?;
+        let open = workers.iter().map(|w| Arc::clone(&w.open)).collect();
         let seats = workers
             .iter()
             .map(|worker| Seat {
@@ -114,18 +123,23 @@ impl Server {
         let acceptor = listener::start(seats, Arc::clone(&shared))?;
         Ok(Self {
             shared,
-            acceptor,
-            workers,
+            open,
             sockets: Mutex::default(),
+            threads: Mutex::new(Some(Threads { acceptor, workers })),
         })
     }
 
     /// Puts `snapshot` to work: one swap for all requests that begin from now on. Sockets that are
     /// new are bound before, those that are gone are closed after; connections of the latter end
-    /// when their requests do. What cannot be done is reported and the rest is done.
+    /// when their requests do. What cannot be done is reported and the rest is done. Does nothing
+    /// once [`Server::drain`] was called.
     #[must_use = "it tells what could not be done"]
     pub fn publish(&self, snapshot: Snapshot) -> Published {
         let mut published = Published::default();
+        let threads = self.threads.lock();
+        let Some(threads) = threads.as_ref() else {
+            return published;
+        };
         let mut sockets = self.sockets.lock();
         let before = self.shared.current.load_full();
         let mut problems = Vec::new();
@@ -156,7 +170,7 @@ impl Server {
         self.shared.current.store(Arc::clone(&current));
         for listening in fresh {
             // The thread ends only with the server.
-            let _ = self.acceptor.listeners.send(listening);
+            let _ = threads.acceptor.listeners.send(listening);
         }
         settle(&mut sockets, &current.snapshot);
         published.listening = current
@@ -172,15 +186,18 @@ impl Server {
     /// Open client connections.
     #[must_use]
     pub fn connections(&self) -> usize {
-        self.workers
+        self.open
             .iter()
-            .map(|worker| worker.open.load(Ordering::Relaxed))
+            .map(|open| open.load(Ordering::Relaxed))
             .sum()
     }
 
     /// Stops accepting, lets running requests end for at most `limit`, then ends everything. Gives
     /// the number of connections that had to be cut.
-    pub async fn drain(self, limit: Duration) -> usize {
+    pub async fn drain(&self, limit: Duration) -> usize {
+        let Some(threads) = self.threads.lock().take() else {
+            return 0;
+        };
         for bound in self.sockets.lock().values() {
             bound.state.send_replace(CLOSED);
         }
@@ -189,9 +206,7 @@ impl Server {
             tokio::time::sleep(LOOK_EVERY).await;
         }
         let cut = self.connections();
-        let Self {
-            acceptor, workers, ..
-        } = self;
+        let Threads { acceptor, workers } = threads;
         drop(acceptor.listeners);
         let mut threads = vec![acceptor.thread];
         for worker in workers {

@@ -53,6 +53,8 @@ pub struct Limits {
     /// Longest pause while a body is read; past it 408. A body also has to arrive at 16 KiB a
     /// second on average once this time is over.
     pub body_read: Duration,
+    /// Time that an HTTP/2 connection may have no request.
+    pub http2_idle: Duration,
     /// Time for a TLS handshake.
     pub tls_handshake: Duration,
     /// Time to connect to an endpoint.
@@ -83,6 +85,7 @@ impl Default for Limits {
             first_byte: Duration::from_secs(15),
             head_read: Duration::from_secs(30),
             body_read: Duration::from_secs(30),
+            http2_idle: Duration::from_secs(300),
             tls_handshake: Duration::from_secs(15),
             connect: Duration::from_secs(5),
             connections: 50_000,

@@ -22,6 +22,7 @@ fn strict() -> Gateway {
     snapshot.limits.first_byte = LIMIT;
     snapshot.limits.head_read = LIMIT;
     snapshot.limits.body_read = LIMIT;
+    snapshot.limits.http2_idle = LIMIT;
     Gateway::start(snapshot)
 }
 
@@ -76,4 +77,35 @@ fn trickled_bodies_are_refused() {
 fn quick_ones_are_served() {
     let gateway = strict();
     assert_eq!(gateway.ask(post("/", "{}")).status(), 200);
+}
+
+#[test]
+fn http2_connections_without_a_request_are_closed() {
+    let gateway = strict();
+    let mut client = gateway.client();
+    client.send("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0");
+    assert!(client.is_closed());
+}
+
+#[test]
+fn connections_past_the_cap_wait_for_their_turn() {
+    let fake = Fake::text("{}");
+    let mut snapshot = support::snapshot(vec![support::rule(support::service(&[&fake]))], vec![]);
+    snapshot.limits.connections = 2;
+    let gateway = Gateway::start(snapshot);
+    let mut first = gateway.client();
+    let mut second = gateway.client();
+    assert_eq!(first.ask(get("/", "")).status(), 200);
+    assert_eq!(second.ask(get("/", "")).status(), 200);
+    let mut third = gateway.client();
+    third.send(get("/", ""));
+    third.stream.set_read_timeout(Some(LIMIT)).unwrap();
+    assert!(third.head().is_none(), "not yet accepted");
+    assert_eq!(fake.seen().len(), 2);
+    drop(first);
+    third
+        .stream
+        .set_read_timeout(Some(support::PATIENCE))
+        .unwrap();
+    assert_eq!(third.message().unwrap().status(), 200);
 }
