@@ -134,7 +134,7 @@ fn parse_object(text: &str, mut value: Value, at: &[Step]) -> Parsed {
     };
     decode::strip_nulls(&mut value, Some("parameters"));
     head.object(value, text, at)
-        .map_err(|error| (Some(format!("{} `{}`", head.kind, head.name)), error))
+        .map_err(|error| (Some(head.to_string()), error))
 }
 
 /// What says how to read the rest.
@@ -206,6 +206,15 @@ impl Head {
                 kind: self.kind.clone(),
                 name: self.name.clone(),
             }),
+        }
+    }
+}
+
+impl std::fmt::Display for Head {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self.name.as_str() {
+            "" => f.write_str(&self.kind),
+            name => write!(f, "{} `{name}`", self.kind),
         }
     }
 }
