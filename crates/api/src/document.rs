@@ -3,7 +3,9 @@
 use serde_json::Value;
 
 use crate::decode::{self, ConfigError, Step};
-use crate::object::{GATEWAY_GROUP, INFERENCE_GROUP, INFERENCE_X_GROUP, LLM_D_GROUP, Object};
+use crate::object::{
+    GATEWAY_GROUP, INFERENCE_GROUP, INFERENCE_X_GROUP, KINDS, LLM_D_GROUP, Object,
+};
 
 /// An object and where it stands.
 #[derive(Debug, Clone, PartialEq)]
@@ -201,12 +203,26 @@ impl Head {
             ("", "Pod") => read!(Pod),
             ("", "Secret") => read!(Secret),
             ("", "ConfigMap") => read!(ConfigMap),
-            _ => Ok(Object::Unknown {
-                api_version: self.api_version.clone(),
-                kind: self.kind.clone(),
-                name: self.name.clone(),
-            }),
+            _ => self.unknown(text, at),
         }
+    }
+
+    /// A kind that is not used, unless it is one that is with other capitals.
+    fn unknown(&self, text: &str, at: &[Step]) -> Result<Object, ConfigError> {
+        let meant = KINDS
+            .iter()
+            .find(|known| known.eq_ignore_ascii_case(&self.kind) && **known != self.kind);
+        if let Some(known) = meant {
+            let mut steps = at.to_vec();
+            steps.push(Step::Key("kind".to_owned()));
+            let cause = format!("unknown kind `{}`; did you mean `{known}`", self.kind);
+            return Err(decode::fault(text, &steps, cause));
+        }
+        Ok(Object::Unknown {
+            api_version: self.api_version.clone(),
+            kind: self.kind.clone(),
+            name: self.name.clone(),
+        })
     }
 }
 

@@ -189,3 +189,24 @@ fn marks_within_block_text_are_text() {
     };
     assert_eq!(map.data["a"], "---\nb\n...\nc\n");
 }
+
+#[test]
+fn a_kind_with_other_capitals_is_not_passed_over() {
+    let text = "apiVersion: gateway.networking.k8s.io/v1\nkind: HttpRoute\nmetadata: {name: r}\n";
+    insta::assert_snapshot!(error(text));
+}
+
+#[test]
+fn every_document_type_has_a_schema_that_knows_its_fields() {
+    let pool = schemars::schema_for!(suimon_api::inference_pool::InferencePool);
+    let route = schemars::schema_for!(suimon_api::http_route::HttpRoute);
+    let picker = schemars::schema_for!(suimon_api::EndpointPickerConfig);
+    for (schema, field) in [
+        (pool, "targetPorts"),
+        (route, "backendRefs"),
+        (picker, "schedulingProfiles"),
+    ] {
+        let text = serde_json::to_string(&schema).unwrap();
+        assert!(text.contains(&format!("\"{field}\"")), "{text}");
+    }
+}

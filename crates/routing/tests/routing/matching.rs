@@ -78,6 +78,10 @@ fn a_rule_whose_conditions_cannot_be_checked_is_dropped_alone() {
             "path type `Glob` is not supported",
         ),
         (
+            "path: {type: RegularExpression, value: '/a)|(/b'}",
+            "regular expression `/a)|(/b` is not supported",
+        ),
+        (
             "path: {type: RegularExpression, value: '('}",
             "regular expression `(` is not supported",
         ),
