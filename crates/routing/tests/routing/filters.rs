@@ -139,3 +139,30 @@ fn one_bad_rule_does_not_take_the_others_with_it() {
     let message = &all.statuses.routes.values().next().unwrap()[0].conditions[2].message;
     assert!(message.starts_with("Dropped Rule"), "{message}");
 }
+
+#[test]
+fn limits_that_cannot_be_read_fail_the_rule_and_zero_is_no_limit() {
+    let timeouts = |timeouts: &str| {
+        let rules = format!("rules: [{{timeouts: {timeouts}}}]");
+        translated(&join(&[GATEWAY, &route("r", &rules)]))
+    };
+    for bad in [
+        "{request: 1.5s}",
+        "{request: '10'}",
+        "{backendRequest: soon}",
+    ] {
+        let all = timeouts(bad);
+        assert!(matches!(filters(&all), [Filter::Invalid { .. }]), "{bad}");
+        assert_eq!(
+            route_status(&all, "r")[0][0],
+            "Accepted=False/UnsupportedValue"
+        );
+    }
+    let all = timeouts("{request: 0s, backendRequest: 1m}");
+    let rule = &all.table.binds[0].listeners[0].matches[0].rule;
+    assert_eq!(rule.timeouts.request, None);
+    assert_eq!(
+        rule.timeouts.backend_request,
+        Some(std::time::Duration::from_secs(60))
+    );
+}
