@@ -63,6 +63,8 @@ mod upstream;
 mod worker;
 
 pub mod events;
+#[cfg(feature = "fuzzing")]
+pub mod fuzzing;
 pub mod server;
 pub mod snapshot;
 
