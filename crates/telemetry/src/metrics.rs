@@ -224,10 +224,12 @@ impl Metrics {
         page
     }
 
-    /// Names, kinds and help texts, sorted by name, for the reference docs.
+    /// Names, kinds and help texts of all series, sorted by name, for the reference docs.
     #[must_use]
-    pub fn catalogue(&self) -> Vec<(String, String, String)> {
-        let page = self.page();
+    pub fn catalogue(version: &'static str) -> Vec<(String, String, String)> {
+        let metrics = Self::new(version);
+        metrics.touch();
+        let page = metrics.page();
         let mut rows: Vec<(String, String, String)> = Vec::new();
         for line in page.lines() {
             let mut words = line.splitn(4, ' ');
@@ -245,6 +247,37 @@ impl Metrics {
         }
         rows.sort();
         rows
+    }
+}
+
+/// Series that only show once they have a label set.
+impl Metrics {
+    fn touch(&self) {
+        let empty: Arc<str> = Arc::from("");
+        let pool = PoolLabel { name: Arc::clone(&empty) };
+        let endpoint = EndpointLabels { name: Arc::clone(&empty), model_server_endpoint: empty };
+        let key = RequestKey {
+            model: Arc::clone(&pool.name),
+            target_model: Arc::clone(&pool.name),
+            priority: 0,
+        };
+        self.request(&key).ended(&Ended { error: Some(""), ..Ended::default() });
+        let route = Arc::clone(&pool.name);
+        let labels = RouteLabels { route, status: 0, outcome: "" };
+        self.responses.get_or_create(&labels).inc();
+        self.reloads.get_or_create(&ResultLabel { result: "" }).inc();
+        self.average_kv_cache_utilization.get_or_create(&pool).set(0.0);
+        self.average_queue_size.get_or_create(&pool).set(0.0);
+        self.average_running_requests.get_or_create(&pool).set(0.0);
+        self.ready_endpoints.get_or_create(&pool).set(0);
+        self.pool_saturation.get_or_create(&pool).set(0.0);
+        self.prefix_indexer_size.get_or_create(&pool).set(0);
+        self.per_endpoint_queue_size.get_or_create(&endpoint).set(0);
+        self.inflight_requests.get_or_create(&endpoint).set(0);
+        self.inflight_tokens.get_or_create(&endpoint).set(0);
+        let source = SourceLabel { source_type: "" };
+        self.poll_errors.get_or_create(&source).inc();
+        self.extract_errors.get_or_create(&source).inc();
     }
 }
 
@@ -324,9 +357,7 @@ mod tests {
 
     #[test]
     fn every_series_has_a_kind_and_a_help_text() {
-        let metrics = Metrics::new("1");
-        metrics.request(&key("m")).ended(&Ended::default());
-        let catalogue = metrics.catalogue();
+        let catalogue = Metrics::catalogue("1");
         assert!(catalogue.len() > 20, "{catalogue:?}");
         for (name, kind, help) in catalogue {
             assert!(!kind.is_empty() && !help.is_empty(), "{name}");

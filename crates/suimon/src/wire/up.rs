@@ -27,7 +27,7 @@ pub fn run(args: &UpArgs, registry: Registry) -> anyhow::Result<()> {
     };
     runtime()?.block_on(async {
         let replicas = if args.endpoints.is_empty() { simulate(args).await? } else { Vec::new() };
-        let endpoints = match replicas.as_slice() {
+        let endpoints: Vec<SocketAddr> = match replicas.as_slice() {
             [] => args.endpoints.iter().map(|url| resolve(url)).collect::<anyhow::Result<_>>()?,
             replicas => replicas.iter().map(Replica::address).collect(),
         };
@@ -54,7 +54,9 @@ async fn simulate(args: &UpArgs) -> anyhow::Result<Vec<Replica>> {
             max_loras: 2,
             kv_cache_size: 16_384,
             pod_name: Some(format!("sim-{number}")),
-            ..Config::named(&args.model)
+            model: args.model.clone(),
+            max_request_body_size_mb: 64,
+            ..Config::default()
         };
         for lora in &args.loras {
             config.lora_modules.push(lora.parse().map_err(anyhow::Error::msg)?);
