@@ -58,10 +58,20 @@ pub fn route_to_pool(pool: &str) -> String {
 /// pool's spec in flow style, as in `endpointPickerRef: {…}`.
 #[must_use]
 pub fn pool(name: &str, endpoints: &[SocketAddr], spec: &str) -> String {
-    let numbers: Vec<_> =
-        endpoints.iter().map(|endpoint| format!("{{number: {}}}", endpoint.port())).collect();
-    let numbers = if numbers.is_empty() { "{number: 1}".to_owned() } else { numbers.join(", ") };
-    let more = if spec.is_empty() { String::new() } else { format!("  {spec}\n") };
+    let numbers: Vec<_> = endpoints
+        .iter()
+        .map(|endpoint| format!("{{number: {}}}", endpoint.port()))
+        .collect();
+    let numbers = if numbers.is_empty() {
+        "{number: 1}".to_owned()
+    } else {
+        numbers.join(", ")
+    };
+    let more = if spec.is_empty() {
+        String::new()
+    } else {
+        format!("  {spec}\n")
+    };
     let mut text = format!(
         "\n---\napiVersion: inference.networking.k8s.io/v1\nkind: InferencePool\n\
          metadata: {{name: {name}}}\nspec:\n  selector: {{matchLabels: {{pool: {name}}}}}\n\

@@ -57,7 +57,11 @@ impl Answer {
     /// A whole `200` of JSON.
     #[must_use]
     pub fn json(body: &str) -> Self {
-        Self::response("200 OK", "content-type: application/json\r\n", body.as_bytes())
+        Self::response(
+            "200 OK",
+            "content-type: application/json\r\n",
+            body.as_bytes(),
+        )
     }
 
     /// The head of a chunked event stream.
@@ -167,7 +171,7 @@ impl State {
         // A gateway keeps idle connections for as long as it likes.
         let _ = wire.stream.set_read_timeout(None);
         while let Some(request) = wire.message() {
-            let answer = if request.path() == "/metrics" {
+            let answer = if request.path().starts_with("/metrics") {
                 let kind = "content-type: text/plain; version=0.0.4\r\n";
                 Answer::response("200 OK", kind, lock(&self.metrics).as_bytes())
             } else {

@@ -13,6 +13,9 @@ use crate::ports::free_port;
 use crate::wait::{assert_eventually, eventually};
 use crate::wire::{Message, Wire, chat_body, get, post};
 
+/// Lines of the log that a failing test shows.
+const SHOWN_LINES: usize = 30;
+
 /// How to start a gateway.
 #[derive(Debug, Clone, Default)]
 pub struct GatewayOptions {
@@ -54,10 +57,17 @@ pub struct Finished {
 /// When it cannot be started.
 #[must_use]
 pub fn run(binary: &str, arguments: &[&str]) -> Finished {
-    let output = Command::new(binary).args(arguments).stdin(Stdio::null()).output();
+    let output = Command::new(binary)
+        .args(arguments)
+        .stdin(Stdio::null())
+        .output();
     let output = output.expect("the binary starts");
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    Finished { status: output.status, out: text(&output.stdout), err: text(&output.stderr) }
+    Finished {
+        status: output.status,
+        out: text(&output.stdout),
+        err: text(&output.stderr),
+    }
 }
 
 // === impl Gateway ===
@@ -83,7 +93,11 @@ impl Gateway {
         let folder = tempfile::tempdir().unwrap();
         let config = folder.path().join("config");
         std::fs::create_dir(&config).unwrap();
-        write(&config, "gateway.yaml", &documents.replace("@PORT@", &port.to_string()));
+        write(
+            &config,
+            "gateway.yaml",
+            &documents.replace("@PORT@", &port.to_string()),
+        );
         let mut command = Command::new(binary);
         command.arg("gateway").arg("--config").arg(&config);
         Self::spawn(command, (port, admin_port), options, folder, config)
@@ -99,8 +113,16 @@ impl Gateway {
         let folder = tempfile::tempdir().unwrap();
         let config = folder.path().to_owned();
         let mut command = Command::new(binary);
-        command.args(["up", "--port", &port.to_string()]).args(flags);
-        Self::spawn(command, (port, admin_port), &GatewayOptions::default(), folder, config)
+        command
+            .args(["up", "--port", &port.to_string()])
+            .args(flags);
+        Self::spawn(
+            command,
+            (port, admin_port),
+            &GatewayOptions::default(),
+            folder,
+            config,
+        )
     }
 
     fn spawn(
@@ -110,10 +132,15 @@ impl Gateway {
         folder: TempDir,
         config: PathBuf,
     ) -> Self {
-        command.args(["--admin-port", &admin_port.to_string()]).args(&options.flags);
+        command
+            .args(["--admin-port", &admin_port.to_string()])
+            .args(&options.flags);
         command.env_remove("SUIMON_LOG").stdin(Stdio::null());
-        let mut child =
-            command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts");
+        let mut child = command
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("it starts");
         let log = Arc::new(Mutex::new(String::new()));
         capture(child.stdout.take().unwrap(), &log);
         capture(child.stderr.take().unwrap(), &log);
@@ -171,7 +198,11 @@ impl Gateway {
     /// When there is no whole response.
     #[must_use]
     pub fn chat(&self, model: &str, messages: &[&str]) -> Message {
-        self.ask(post("/v1/chat/completions", &chat_body(model, messages), ""))
+        self.ask(post(
+            "/v1/chat/completions",
+            &chat_body(model, messages),
+            "",
+        ))
     }
 
     /// What the admin server says to a GET.
@@ -199,7 +230,10 @@ impl Gateway {
     #[must_use]
     pub fn endpoints(&self) -> Vec<Value> {
         let pools = self.api("/api/pools");
-        pools["pools"][0]["endpoints"].as_array().expect("a pool").clone()
+        pools["pools"][0]["endpoints"]
+            .as_array()
+            .expect("a pool")
+            .clone()
     }
 
     /// The decision on a request, once it has ended.
@@ -210,7 +244,10 @@ impl Gateway {
     pub fn decision(&self, request_id: &str) -> Value {
         eventually("the decision with its outcome", || {
             let all = self.api("/api/decisions?limit=1000");
-            let found = all.as_array()?.iter().find(|one| one["requestId"] == request_id)?;
+            let found = all
+                .as_array()?
+                .iter()
+                .find(|one| one["requestId"] == request_id)?;
             (!found["outcome"].is_null()).then(|| found.clone())
         })
     }
@@ -227,7 +264,10 @@ impl Gateway {
     /// All that it has said.
     #[must_use]
     pub fn log(&self) -> String {
-        self.log.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.log
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
     }
 
     /// Waits until its log has `text`, `count` times.
@@ -240,13 +280,25 @@ impl Gateway {
         });
     }
 
+    /// Id of the process.
+    #[must_use]
+    pub fn id(&self) -> u32 {
+        self.child.id()
+    }
+
     /// Sends SIGTERM.
     ///
     /// # Panics
     /// When there is no shell.
     pub fn terminate(&self) {
         let kill = format!("kill -TERM {}", self.child.id());
-        assert!(Command::new("sh").args(["-c", &kill]).status().unwrap().success());
+        assert!(
+            Command::new("sh")
+                .args(["-c", &kill])
+                .status()
+                .unwrap()
+                .success()
+        );
     }
 
     /// Waits for its end.
@@ -264,7 +316,12 @@ impl Drop for Gateway {
         let _ = self.child.kill();
         let _ = self.child.wait();
         if std::thread::panicking() {
-            eprintln!("=== log of the gateway\n{}===", self.log());
+            let log = self.log();
+            let lines: Vec<&str> = log.lines().rev().take(SHOWN_LINES).collect();
+            eprintln!(
+                "=== end of the gateway's log, newest first\n{}\n===",
+                lines.join("\n")
+            );
         }
     }
 }

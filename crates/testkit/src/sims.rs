@@ -48,7 +48,9 @@ impl Sims {
         let (stop, stopped) = oneshot::channel::<()>();
         let (started, replicas) = std::sync::mpsc::channel();
         std::thread::spawn(move || {
-            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+            let runtime = tokio::runtime::Builder::new_current_thread()
+                .enable_all()
+                .build();
             runtime.unwrap().block_on(async {
                 for config in configs {
                     started.send(Replica::start(config).await.unwrap()).unwrap();
@@ -60,7 +62,10 @@ impl Sims {
         });
         let replicas: Vec<_> = replicas.iter().collect();
         assert_eq!(replicas.len(), count, "a replica did not start");
-        Self { replicas, _stop: stop }
+        Self {
+            replicas,
+            _stop: stop,
+        }
     }
 
     /// Where they listen.
@@ -72,7 +77,10 @@ impl Sims {
     /// How many requests each has received.
     #[must_use]
     pub fn received(&self) -> Vec<usize> {
-        self.replicas.iter().map(|replica| replica.received().len()).collect()
+        self.replicas
+            .iter()
+            .map(|replica| replica.received().len())
+            .collect()
     }
 }
 

@@ -28,7 +28,10 @@ pub fn eventually<T>(what: &str, mut find: impl FnMut() -> Option<T>) -> T {
         if let Some(found) = find() {
             return found;
         }
-        assert!(start.elapsed() < PATIENCE, "waited {PATIENCE:?} in vain: {what}");
+        assert!(
+            start.elapsed() < PATIENCE,
+            "waited {PATIENCE:?} in vain: {what}"
+        );
         std::thread::sleep(LOOK_EVERY);
     }
 }

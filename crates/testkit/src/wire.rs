@@ -63,7 +63,11 @@ impl Message {
     /// When it is no response.
     #[must_use]
     pub fn status(&self) -> u16 {
-        let status = self.start.split(' ').nth(1).and_then(|status| status.parse().ok());
+        let status = self
+            .start
+            .split(' ')
+            .nth(1)
+            .and_then(|status| status.parse().ok());
         status.unwrap_or_else(|| panic!("no status line: `{}`", self.start))
     }
 
@@ -93,7 +97,9 @@ impl Message {
     #[must_use]
     pub fn need(&self, name: &str) -> String {
         let value = self.header(name);
-        value.unwrap_or_else(|| panic!("no `{name}` in {:?}\n{}", self, self.text())).to_owned()
+        value
+            .unwrap_or_else(|| panic!("no `{name}` in {:?}\n{}", self, self.text()))
+            .to_owned()
     }
 
     /// The body as text.
@@ -116,7 +122,10 @@ impl Message {
     #[must_use]
     pub fn events(&self) -> Vec<String> {
         let text = self.text();
-        text.lines().filter_map(|line| line.strip_prefix("data: ")).map(str::to_owned).collect()
+        text.lines()
+            .filter_map(|line| line.strip_prefix("data: "))
+            .map(str::to_owned)
+            .collect()
     }
 }
 
@@ -131,7 +140,10 @@ impl Wire {
     pub fn new(stream: TcpStream) -> Self {
         stream.set_read_timeout(Some(PATIENCE)).unwrap();
         stream.set_nodelay(true).unwrap();
-        Self { stream, buffer: Vec::new() }
+        Self {
+            stream,
+            buffer: Vec::new(),
+        }
     }
 
     /// Connects.
@@ -159,7 +171,8 @@ impl Wire {
     #[must_use]
     pub fn ask(&mut self, request: impl AsRef<[u8]>) -> Message {
         self.send(request);
-        self.message().expect("the connection ended before a whole response")
+        self.message()
+            .expect("the connection ended before a whole response")
     }
 
     /// A whole message; `None` when the connection ends before.
@@ -188,7 +201,11 @@ impl Wire {
         let lines = self.lines()?;
         let (start, headers) = lines.split_first()?;
         let headers = headers.iter().map(|line| pair(line)).collect();
-        Some(Message { start: start.clone(), headers, ..Message::default() })
+        Some(Message {
+            start: start.clone(),
+            headers,
+            ..Message::default()
+        })
     }
 
     /// One chunk; empty at the last one, whose trailers are left; `None` when the connection ends.
@@ -214,7 +231,9 @@ impl Wire {
             self.buffer.clear();
         }
         // A read that fails by its time limit leaves the socket open.
-        self.stream.set_read_timeout(Some(Duration::from_millis(1))).unwrap();
+        self.stream
+            .set_read_timeout(Some(Duration::from_millis(1)))
+            .unwrap();
         let ended = match self.stream.read(&mut [0]) {
             Ok(count) => count == 0,
             Err(error) => !is_timeout(&error),
@@ -228,7 +247,9 @@ impl Wire {
     /// # Panics
     /// When the socket takes no settings.
     pub fn reset(self) {
-        socket2::SockRef::from(&self.stream).set_linger(Some(Duration::ZERO)).unwrap();
+        socket2::SockRef::from(&self.stream)
+            .set_linger(Some(Duration::ZERO))
+            .unwrap();
     }
 
     fn lines(&mut self) -> Option<Vec<String>> {
@@ -246,7 +267,10 @@ impl Wire {
     /// Up to and with `mark`.
     fn until(&mut self, mark: &[u8]) -> Option<Vec<u8>> {
         loop {
-            let found = self.buffer.windows(mark.len()).position(|window| window == mark);
+            let found = self
+                .buffer
+                .windows(mark.len())
+                .position(|window| window == mark);
             if let Some(at) = found {
                 return Some(self.buffer.drain(..at + mark.len()).collect());
             }
@@ -283,5 +307,8 @@ fn pair(line: &str) -> (String, String) {
 }
 
 fn is_timeout(error: &std::io::Error) -> bool {
-    matches!(error.kind(), std::io::ErrorKind::WouldBlock | std::io::ErrorKind::TimedOut)
+    matches!(
+        error.kind(),
+        std::io::ErrorKind::WouldBlock | std::io::ErrorKind::TimedOut
+    )
 }
