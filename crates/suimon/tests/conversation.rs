@@ -7,12 +7,18 @@ const TURNS: usize = 4;
 
 /// Some hundred tokens that no other conversation has.
 fn opening(conversation: usize) -> String {
-    (0..200).map(|word| format!("topic{conversation} word{word} ")).collect()
+    (0..200)
+        .map(|word| format!("topic{conversation} word{word} "))
+        .collect()
 }
 
 fn turn(gateway: &Gateway, messages: &[String]) -> Message {
     let messages: Vec<&str> = messages.iter().map(String::as_str).collect();
-    let answer = gateway.ask(post("/v1/chat/completions", &chat_body("llama", &messages), ""));
+    let answer = gateway.ask(post(
+        "/v1/chat/completions",
+        &chat_body("llama", &messages),
+        "",
+    ));
     assert_eq!(answer.status(), 200, "{}", answer.text());
     answer
 }
@@ -21,10 +27,16 @@ fn turn(gateway: &Gateway, messages: &[String]) -> Message {
 fn prefix_scores(decision: &serde_json::Value) -> (Vec<f64>, usize) {
     let profile = &decision["profiles"][0];
     let scorers = profile["scorers"].as_array().unwrap();
-    let prefix = scorers.iter().find(|scorer| scorer["name"] == "prefix-cache-scorer").unwrap();
+    let prefix = scorers
+        .iter()
+        .find(|scorer| scorer["name"] == "prefix-cache-scorer")
+        .unwrap();
     let scores = prefix["scores"].as_array().unwrap();
     let scores = scores.iter().map(|score| score.as_f64().unwrap()).collect();
-    (scores, usize::try_from(profile["chosen"][0].as_u64().unwrap()).unwrap())
+    (
+        scores,
+        usize::try_from(profile["chosen"][0].as_u64().unwrap()).unwrap(),
+    )
 }
 
 #[test]
@@ -52,17 +64,27 @@ fn later_turns_go_to_the_replica_that_holds_the_prefix() {
                 assert_eq!(pod, homes[conversation], "turn {number} of {conversation}");
                 assert!(scores[chosen] > 0.5, "{scores:?}, chosen {chosen}");
                 let others = (0..3).filter(|other| *other != chosen);
-                assert!(others.into_iter().all(|other| scores[other] == 0.0), "{scores:?}");
+                assert!(
+                    others.into_iter().all(|other| scores[other] == 0.0),
+                    "{scores:?}"
+                );
                 assert!(cached.as_u64().unwrap() > 0, "{body}");
                 assert_eq!(decision["outcome"]["cachedTokens"], *cached);
             }
             let said = body["choices"][0]["message"]["content"].as_str().unwrap();
-            talk.extend([said.to_owned(), format!("and question {number} of {conversation}?")]);
+            talk.extend([
+                said.to_owned(),
+                format!("and question {number} of {conversation}?"),
+            ]);
         }
     }
     for (number, replica) in sims.iter().enumerate() {
         let name = format!("sim-{number}");
         let at_home = homes.iter().filter(|home| **home == name).count();
-        assert_eq!(replica.received().len(), at_home * TURNS, "{name}, {homes:?}");
+        assert_eq!(
+            replica.received().len(),
+            at_home * TURNS,
+            "{name}, {homes:?}"
+        );
     }
 }
