@@ -32,6 +32,19 @@ pub struct Engine {
     pub effective: Effective,
 }
 
+/// What a profile runs, by the names of the instances.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Outline {
+    /// Name of the profile.
+    pub name: Arc<str>,
+    /// Filters.
+    pub filters: Vec<Arc<str>>,
+    /// Scorers with their weights.
+    pub scorers: Vec<(Arc<str>, f64)>,
+    /// The picker.
+    pub picker: Arc<str>,
+}
+
 /// Which APIs a pool reads.
 #[derive(Debug, Default)]
 pub(crate) struct Parsers {
@@ -43,6 +56,16 @@ pub(crate) struct Parsers {
 // === impl Engine ===
 
 impl Engine {
+    /// What each profile runs, by name and in order.
+    pub fn outlines(&self) -> impl Iterator<Item = Outline> {
+        self.profiles.iter().map(|profile| Outline {
+            name: Arc::clone(&profile.name),
+            filters: profile.filters.iter().map(|(name, _)| Arc::clone(name)).collect(),
+            scorers: profile.scorers.iter().map(|s| (Arc::clone(&s.name), s.weight)).collect(),
+            picker: Arc::clone(&profile.picker.0),
+        })
+    }
+
     /// Empty columns and states for one pick.
     pub(crate) fn storage(&self) -> (Columns, States) {
         self.graph.storage()

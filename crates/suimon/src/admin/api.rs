@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use serde::Serialize;
-use suimon_picker::{Effective, Endpoint};
+use suimon_picker::{Endpoint, Outline};
 
 use crate::wire::pools::RunningPool;
 use crate::wire::publish::Publisher;
@@ -22,8 +22,10 @@ pub(super) struct Pools {
 #[serde(rename_all = "camelCase")]
 struct Pool {
     name: Arc<str>,
-    /// `inside`, or why there is none.
+    /// `inside` or `unusable`.
     picker: &'static str,
+    /// `FailOpen` or `FailClose`.
+    failure_mode: &'static str,
     saturation: Option<f64>,
     profiles: Vec<Profile>,
     endpoints: Vec<EndpointState>,
@@ -32,16 +34,21 @@ struct Pool {
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Profile {
-    name: String,
-    plugins: Vec<ProfilePlugin>,
-    scorers: Vec<ProfilePlugin>,
+    name: Arc<str>,
+    filters: Vec<Named>,
+    scorers: Vec<Scorer>,
+    picker: Arc<str>,
 }
 
-#[derive(Debug, Clone, Serialize)]
-struct ProfilePlugin {
-    name: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    weight: Option<f64>,
+#[derive(Debug, Serialize)]
+struct Named {
+    name: Arc<str>,
+}
+
+#[derive(Debug, Serialize)]
+struct Scorer {
+    name: Arc<str>,
+    weight: f64,
 }
 
 #[derive(Debug, Serialize)]
@@ -77,27 +84,48 @@ pub(super) fn pools(publisher: Option<&Publisher>, started: Instant) -> Pools {
 
 fn state(pool: &RunningPool) -> Pool {
     let now = Instant::now();
-    let effective = pool.picker.as_ref().map(|picker| &picker.engine().effective);
+    let outlines = pool
+        .picker
+        .iter()
+        .flat_map(|picker| picker.engine().outlines());
     Pool {
         name: Arc::clone(&pool.name),
-        picker: if pool.picker.is_some() { "inside" } else { "unusable" },
+        picker: if pool.picker.is_some() {
+            "inside"
+        } else {
+            "unusable"
+        },
+        failure_mode: if pool.fails_open() {
+            "FailOpen"
+        } else {
+            "FailClose"
+        },
         saturation: pool.picker.as_ref().map(|picker| picker.saturation()),
-        profiles: effective.map(profiles).unwrap_or_default(),
-        endpoints: pool.ready.load().iter().map(|endpoint| endpoint_state(endpoint, now)).collect(),
+        profiles: outlines.map(profile).collect(),
+        endpoints: pool
+            .ready
+            .load()
+            .iter()
+            .map(|endpoint| endpoint_state(endpoint, now))
+            .collect(),
     }
 }
 
-fn profiles(effective: &Effective) -> Vec<Profile> {
-    let profile = |profile: &suimon_picker::effective::EffectiveProfile| {
-        let plugin = |entry: &suimon_picker::effective::EffectiveEntry| ProfilePlugin {
-            name: entry.name.clone(),
-            weight: entry.weight.as_ref().map(|(weight, _)| *weight),
-        };
-        let plugins: Vec<_> = profile.plugins.iter().map(plugin).collect();
-        let scorers = plugins.iter().filter(|plugin| plugin.weight.is_some()).cloned().collect();
-        Profile { name: profile.name.clone(), plugins, scorers }
-    };
-    effective.profiles.iter().map(profile).collect()
+fn profile(outline: Outline) -> Profile {
+    Profile {
+        name: outline.name,
+        filters: outline
+            .filters
+            .into_iter()
+            .map(|name| Named { name })
+            .collect(),
+        scorers: outline
+            .scorers
+            .into_iter()
+            .map(|(name, weight)| Scorer { name, weight })
+            .collect(),
+        picker: outline.picker,
+    }
 }
 
 fn endpoint_state(endpoint: &Endpoint, now: Instant) -> EndpointState {

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use arc_swap::ArcSwap;
 use parking_lot::Mutex;
@@ -34,6 +35,7 @@ pub struct RunningPool {
     pub picker: Option<Arc<PoolPicker>>,
     /// Endpoints as the data plane falls back on them.
     pub ready: Arc<ArcSwap<Vec<Arc<Endpoint>>>>,
+    fail_open: AtomicBool,
     activity: Arc<Activity>,
     /// Members of a pool without picker.
     unpicked: Mutex<PoolSnapshot>,
@@ -69,6 +71,7 @@ impl RunningPool {
             name: Arc::clone(name),
             picker,
             ready: Arc::default(),
+            fail_open: AtomicBool::new(false),
             activity: Arc::clone(shared.scraper.activity()),
             unpicked: Mutex::default(),
             sources: Mutex::new(sources),
@@ -95,6 +98,7 @@ impl RunningPool {
 
     /// Takes what the pool's objects say: members, objectives, rewrites.
     pub fn update(&self, spec: &PoolSpec, metrics: &Metrics) {
+        self.fail_open.store(spec.fail_open, Ordering::Relaxed);
         let discovers =
             self.picker.as_ref().is_some_and(|picker| picker.engine().discovery.is_some());
         if !discovers {
@@ -126,6 +130,12 @@ impl RunningPool {
             self.sources.lock().iter().for_each(|source| source.add(&new));
         }
         self.ready.store(Arc::new(endpoints));
+    }
+
+    /// Whether requests go on when the picker fails.
+    #[must_use]
+    pub fn fails_open(&self) -> bool {
+        self.fail_open.load(Ordering::Relaxed)
     }
 
     /// The picker as the data plane calls it.
