@@ -60,8 +60,16 @@ impl Engine {
     pub fn outlines(&self) -> impl Iterator<Item = Outline> {
         self.profiles.iter().map(|profile| Outline {
             name: Arc::clone(&profile.name),
-            filters: profile.filters.iter().map(|(name, _)| Arc::clone(name)).collect(),
-            scorers: profile.scorers.iter().map(|s| (Arc::clone(&s.name), s.weight)).collect(),
+            filters: profile
+                .filters
+                .iter()
+                .map(|(name, _)| Arc::clone(name))
+                .collect(),
+            scorers: profile
+                .scorers
+                .iter()
+                .map(|s| (Arc::clone(&s.name), s.weight))
+                .collect(),
             picker: Arc::clone(&profile.picker.0),
         })
     }
