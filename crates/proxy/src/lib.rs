@@ -30,6 +30,8 @@
 //! | `respond` | response heads: forwarded ones and errors |
 //! | `stream` | response bodies, chunk by chunk |
 //! | `exchange` | the account of one request, closed once |
+//! | `access_log` | one line a request |
+//! | `hop`, `request_id`, `timeouts`, `failure` | small rules that several steps share |
 //! | [`events`] | what others are told of each request |
 //! | [`snapshot`] | all configuration that a request reads |
 
