@@ -147,22 +147,7 @@ impl Server {
         published
             .problems
             .extend(problems.into_iter().map(PublishError::from));
-        let mut fresh = Vec::new();
-        for bind in &snapshot.table.binds {
-            if sockets.contains_key(&bind.address) {
-                continue;
-            }
-            match listen(bind.address, bind.protocol) {
-                Ok((bound, listening)) => {
-                    sockets.insert(bind.address, bound);
-                    fresh.push(listening);
-                }
-                Err(source) => published.problems.push(PublishError::Bind {
-                    address: bind.address,
-                    source,
-                }),
-            }
-        }
+        let fresh = listen_new(&snapshot, &mut sockets, &mut published.problems);
         self.shared
             .budget
             .set_limit(snapshot.limits.in_flight_bytes);
@@ -219,6 +204,29 @@ impl Server {
         }
         cut
     }
+}
+
+/// Binds the sockets that `snapshot` has and `sockets` has not.
+fn listen_new(
+    snapshot: &Snapshot,
+    sockets: &mut HashMap<SocketAddr, Bound>,
+    problems: &mut Vec<PublishError>,
+) -> Vec<Listening> {
+    let mut fresh = Vec::new();
+    for bind in &snapshot.table.binds {
+        let address = bind.address;
+        if sockets.contains_key(&address) {
+            continue;
+        }
+        match listen(address, bind.protocol) {
+            Ok((bound, listening)) => {
+                sockets.insert(address, bound);
+                fresh.push(listening);
+            }
+            Err(source) => problems.push(PublishError::Bind { address, source }),
+        }
+    }
+    fresh
 }
 
 fn listen(address: SocketAddr, protocol: Protocol) -> io::Result<(Bound, Listening)> {
