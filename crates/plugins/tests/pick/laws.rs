@@ -23,15 +23,8 @@ fn figure() -> impl Strategy<Value = u32> {
 }
 
 fn usage() -> impl Strategy<Value = f32> {
-    let wild = [
-        f32::NAN,
-        f32::INFINITY,
-        f32::NEG_INFINITY,
-        -1.0,
-        7.0,
-        f32::MAX,
-    ];
-    prop_oneof![0.0..=1.0_f32, select(&wild[..])]
+    let wild = [f32::NAN, f32::INFINITY, f32::NEG_INFINITY, -1.0, 7.0];
+    prop_oneof![0.0..=1.0_f32, select(wild.to_vec())]
 }
 
 fn lora() -> impl Strategy<Value = Lora> {
