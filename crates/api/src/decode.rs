@@ -28,7 +28,7 @@ pub(crate) fn to_value(text: &str) -> Result<Value, ConfigError> {
     serde_saphyr::from_str_with_options::<Value>(text, options()).map_err(|error| {
         let error = error.without_snippet();
         let rendered = error.to_string();
-        let cause = rendered.lines().next().unwrap_or_default().to_owned();
+        let cause = plain(rendered.lines().next().unwrap_or_default());
         ConfigError {
             line: error.location().map(|location| location.line()),
             field: String::new(),
@@ -42,6 +42,16 @@ pub(crate) fn to_value(text: &str) -> Result<Value, ConfigError> {
 /// reads it.
 fn options() -> serde_saphyr::Options {
     serde_saphyr::options! { strict_booleans: true }
+}
+
+/// The parser's message without its place, which is said elsewhere, and without its own options.
+fn plain(message: &str) -> &str {
+    let message = message
+        .rsplit_once(" at line ")
+        .map_or(message, |(message, _)| message);
+    message
+        .split_once(", set DuplicateKeyPolicy")
+        .map_or(message, |(message, _)| message)
 }
 
 /// Reads `value` as `T`. The line of an error is looked up in `text`, where `at` is the path of
@@ -152,14 +162,14 @@ fn describe(text: &str, mut steps: Vec<Step>, message: &str) -> ConfigError {
         .strip_prefix("unknown field `")
         .and_then(|rest| rest.split_once('`'));
     let Some((field, rest)) = unknown else {
-        return fault(text, &steps, message.to_owned());
+        return fault(text, &steps, in_words(message));
     };
     let known: Vec<&str> = rest.split('`').skip(1).step_by(2).collect();
     if steps.last() != Some(&Step::Key(field.to_owned())) {
         steps.push(Step::Key(field.to_owned()));
     }
     let hint = nearest(field, known.iter().copied())
-        .map(|name| format!("; did you mean `{name}`?"))
+        .map(|name| format!("; did you mean `{name}`"))
         .unwrap_or_default();
     ConfigError {
         line: line_of(text, &steps),
@@ -170,6 +180,23 @@ fn describe(text: &str, mut steps: Vec<Step>, message: &str) -> ConfigError {
             names.join(", ")
         }),
     }
+}
+
+/// Names of number types as what they hold.
+fn in_words(message: &str) -> String {
+    [
+        ("expected u16", "expected a whole number from 0 to 65535"),
+        (
+            "expected u32",
+            "expected a whole number from 0 to 4294967295",
+        ),
+        ("expected i32", "expected a whole number"),
+        ("expected f64", "expected a number"),
+    ]
+    .iter()
+    .fold(message.to_owned(), |text, (from, to)| {
+        text.replace(from, to)
+    })
 }
 
 // === lines ===

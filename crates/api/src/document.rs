@@ -3,7 +3,9 @@
 use serde_json::Value;
 
 use crate::decode::{self, ConfigError, Step};
-use crate::object::{GATEWAY_GROUP, INFERENCE_GROUP, INFERENCE_X_GROUP, LLM_D_GROUP, Object};
+use crate::object::{
+    GATEWAY_GROUP, INFERENCE_GROUP, INFERENCE_X_GROUP, KINDS, LLM_D_GROUP, Object,
+};
 
 /// An object and where it stands.
 #[derive(Debug, Clone, PartialEq)]
@@ -134,7 +136,7 @@ fn parse_object(text: &str, mut value: Value, at: &[Step]) -> Parsed {
     };
     decode::strip_nulls(&mut value, Some("parameters"));
     head.object(value, text, at)
-        .map_err(|error| (Some(format!("{} `{}`", head.kind, head.name)), error))
+        .map_err(|error| (Some(head.to_string()), error))
 }
 
 /// What says how to read the rest.
@@ -201,11 +203,34 @@ impl Head {
             ("", "Pod") => read!(Pod),
             ("", "Secret") => read!(Secret),
             ("", "ConfigMap") => read!(ConfigMap),
-            _ => Ok(Object::Unknown {
-                api_version: self.api_version.clone(),
-                kind: self.kind.clone(),
-                name: self.name.clone(),
-            }),
+            _ => self.unknown(text, at),
+        }
+    }
+
+    /// A kind that is not used, unless it is one that is with other capitals.
+    fn unknown(&self, text: &str, at: &[Step]) -> Result<Object, ConfigError> {
+        let meant = KINDS
+            .iter()
+            .find(|known| known.eq_ignore_ascii_case(&self.kind) && **known != self.kind);
+        if let Some(known) = meant {
+            let mut steps = at.to_vec();
+            steps.push(Step::Key("kind".to_owned()));
+            let cause = format!("unknown kind `{}`; did you mean `{known}`", self.kind);
+            return Err(decode::fault(text, &steps, cause));
+        }
+        Ok(Object::Unknown {
+            api_version: self.api_version.clone(),
+            kind: self.kind.clone(),
+            name: self.name.clone(),
+        })
+    }
+}
+
+impl std::fmt::Display for Head {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self.name.as_str() {
+            "" => f.write_str(&self.kind),
+            name => write!(f, "{} `{name}`", self.kind),
         }
     }
 }

@@ -19,6 +19,24 @@ pub const INFERENCE_X_GROUP: &str = "inference.networking.x-k8s.io";
 /// Group of InferenceObjective, InferenceModelRewrite and EndpointPickerConfig.
 pub const LLM_D_GROUP: &str = "llm-d.ai";
 
+/// Kinds that are read.
+pub const KINDS: [&str; 14] = [
+    "GatewayClass",
+    "Gateway",
+    "HTTPRoute",
+    "ReferenceGrant",
+    "InferencePool",
+    "InferenceObjective",
+    "InferenceModelRewrite",
+    "Namespace",
+    "Service",
+    "EndpointSlice",
+    "Pod",
+    "Secret",
+    "ConfigMap",
+    "EndpointPickerConfig",
+];
+
 /// An object of a known kind, or the name of one that is not used.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Object {

@@ -5,7 +5,7 @@
 //! | file | what |
 //! |---|---|
 //! | [`world`] | plain maps of all objects |
-//! | [`translate`] | world → [`Translation`]: table, pools, statuses, problems |
+//! | [`mod@translate`] | world → [`Translation`]: table, pools, statuses, problems |
 //! | [`table`] | the compiled table |
 //! | [`matcher`] | request head → rule |
 //! | [`split`] | weighted choice of a backend |

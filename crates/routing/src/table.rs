@@ -1,6 +1,6 @@
 //! The compiled routing table: immutable, shared by `Arc`, all that the data plane knows of routes.
 //!
-//! [`crate::translate`] builds it, [`crate::matcher`] reads it.
+//! [`mod@crate::translate`] builds it, [`crate::matcher`] reads it.
 
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;

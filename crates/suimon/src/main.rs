@@ -1,3 +1,7 @@
 //! The `suimon` command.
 
-fn main() {}
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    suimon::run(&[])
+}

@@ -1,5 +1,373 @@
 //! Names, help texts, buckets and labels of every series.
+//!
+//! Where a peer measures the same thing the name is the peer's, so that its dashboards work. Names
+//! that begin with `suimon_` are our own.
 
-/// The series of this process.
-#[derive(Debug, Default)]
-pub struct Metrics {}
+mod buckets;
+mod request;
+
+use std::fmt::Write as _;
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+
+use prometheus_client::encoding::EncodeLabelSet;
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::gauge::Gauge;
+use prometheus_client::metrics::histogram::Histogram;
+use prometheus_client::metrics::info::Info;
+use prometheus_client::registry::Registry;
+
+use crate::labels::BoundedSet;
+pub use request::{Ended, RequestKey, RequestSeries};
+
+/// Prefix of the names that peers use too.
+const PEER: &str = "llm_d_epp";
+/// Prefix of our own names.
+const OWN: &str = "suimon";
+
+/// Distinct model names and endpoints that get series of their own: the peers' bound.
+const LABEL_VALUES: usize = 1000;
+
+/// A gauge of a real number.
+pub type FloatGauge = Gauge<f64, AtomicU64>;
+
+/// Label of a pool.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+pub struct PoolLabel {
+    /// `namespace/name` of the pool.
+    pub name: Arc<str>,
+}
+
+/// Labels of an endpoint of a pool.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+pub struct EndpointLabels {
+    /// `namespace/name` of the pool.
+    pub name: Arc<str>,
+    /// Id of the endpoint.
+    pub model_server_endpoint: Arc<str>,
+}
+
+/// Labels of a route's response.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+pub struct RouteLabels {
+    /// `namespace/name` of the route; empty: none matched.
+    pub route: Arc<str>,
+    /// Status of the response; 0: the client left before.
+    pub status: u16,
+    /// `completed`, `client-gone`, or the label of the reason.
+    pub outcome: &'static str,
+}
+
+/// One label.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+pub struct ResultLabel {
+    /// `ok` or `refused`.
+    pub result: &'static str,
+}
+
+/// One label.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+pub struct SourceLabel {
+    /// Type of the source.
+    pub source_type: &'static str,
+}
+
+/// The series of this process and the registry behind `/metrics`.
+#[derive(Debug)]
+pub struct Metrics {
+    registry: Registry,
+    requests: request::RequestFamilies,
+    /// Model names that get series of their own.
+    pub models: BoundedSet,
+    /// Responses by route.
+    pub responses: Family<RouteLabels, Counter>,
+    /// Open client connections.
+    pub connections: Gauge,
+    /// Tries at a further endpoint.
+    pub retries: Counter,
+    /// Configurations taken and refused.
+    pub reloads: Family<ResultLabel, Counter>,
+    /// Time of a pick.
+    pub pick_duration: Histogram,
+    /// Mean KV-cache usage of a pool's fresh endpoints.
+    pub average_kv_cache_utilization: Family<PoolLabel, FloatGauge>,
+    /// Mean waiting requests of a pool's fresh endpoints.
+    pub average_queue_size: Family<PoolLabel, FloatGauge>,
+    /// Mean running requests of a pool's fresh endpoints.
+    pub average_running_requests: Family<PoolLabel, FloatGauge>,
+    /// Endpoints with fresh figures.
+    pub ready_endpoints: Family<PoolLabel, Gauge>,
+    /// Saturation of a pool.
+    pub pool_saturation: Family<PoolLabel, FloatGauge>,
+    /// Waiting requests of an endpoint.
+    pub per_endpoint_queue_size: Family<EndpointLabels, Gauge>,
+    /// Requests of ours in flight at an endpoint.
+    pub inflight_requests: Family<EndpointLabels, Gauge>,
+    /// Prompt tokens of those requests.
+    pub inflight_tokens: Family<EndpointLabels, Gauge>,
+    /// Blocks that the prefix index holds of a pool.
+    pub prefix_indexer_size: Family<PoolLabel, Gauge>,
+    /// Scrapes that got no page.
+    pub poll_errors: Family<SourceLabel, Counter>,
+    /// Pages that told no load.
+    pub extract_errors: Family<SourceLabel, Counter>,
+}
+
+// === impl Metrics ===
+
+impl Metrics {
+    /// All series, registered.
+    #[must_use]
+    pub fn new(version: &'static str) -> Self {
+        let mut registry = Registry::default();
+        let requests = request::RequestFamilies::register(&mut registry);
+        let info = Info::new(vec![("version", version)]);
+        registry
+            .sub_registry_with_prefix(OWN)
+            .register("build", "what runs here", info);
+        Self {
+            requests,
+            models: BoundedSet::new(LABEL_VALUES),
+            responses: own(
+                &mut registry,
+                "responses",
+                "responses by route, status and outcome",
+            ),
+            connections: own(&mut registry, "connections", "open client connections"),
+            retries: own(&mut registry, "retries", "tries at a further endpoint"),
+            reloads: own(
+                &mut registry,
+                "config_reloads",
+                "configurations taken and refused",
+            ),
+            pick_duration: peer_histogram(
+                &mut registry,
+                "scheduler_e2e_duration_seconds",
+                "time of a pick",
+                buckets::SHORT,
+            ),
+            average_kv_cache_utilization: peer(
+                &mut registry,
+                "average_kv_cache_utilization",
+                "mean KV-cache usage of endpoints with fresh figures",
+            ),
+            average_queue_size: peer(
+                &mut registry,
+                "average_queue_size",
+                "mean waiting requests of endpoints with fresh figures",
+            ),
+            average_running_requests: peer(
+                &mut registry,
+                "average_running_requests",
+                "mean running requests of endpoints with fresh figures",
+            ),
+            ready_endpoints: peer(
+                &mut registry,
+                "ready_endpoints",
+                "endpoints with fresh figures",
+            ),
+            pool_saturation: peer(
+                &mut registry,
+                "flow_control_pool_saturation",
+                "saturation of the pool, 1 at the set point",
+            ),
+            per_endpoint_queue_size: peer(
+                &mut registry,
+                "per_endpoint_queue_size",
+                "waiting requests of an endpoint",
+            ),
+            inflight_requests: peer(
+                &mut registry,
+                "inflight_requests",
+                "requests of this gateway in flight at an endpoint",
+            ),
+            inflight_tokens: peer(
+                &mut registry,
+                "inflight_tokens",
+                "uncached prompt tokens of the requests in flight at an endpoint",
+            ),
+            prefix_indexer_size: peer(
+                &mut registry,
+                "prefix_indexer_size",
+                "pairs of block and endpoint in the prefix index",
+            ),
+            poll_errors: peer(
+                &mut registry,
+                "datalayer_poll_errors",
+                "scrapes without a page",
+            ),
+            extract_errors: peer(
+                &mut registry,
+                "datalayer_extract_errors",
+                "pages without a load figure",
+            ),
+            registry,
+        }
+    }
+
+    /// The series of one kind of request. Keep what you get only for one request: series of a key
+    /// are shared.
+    #[must_use]
+    pub fn request(&self, key: &RequestKey) -> Arc<RequestSeries> {
+        self.requests.series(key)
+    }
+
+    /// The page, in the OpenMetrics text format.
+    #[must_use]
+    pub fn page(&self) -> String {
+        let mut page = String::new();
+        if prometheus_client::encoding::text::encode(&mut page, &self.registry).is_err() {
+            page.clear();
+            let _ = writeln!(page, "# EOF");
+        }
+        page
+    }
+
+    /// Names, kinds and help texts of all series, sorted by name, for the reference docs.
+    #[must_use]
+    pub fn catalogue(version: &'static str) -> Vec<(String, String, String)> {
+        let metrics = Self::new(version);
+        metrics.touch();
+        let page = metrics.page();
+        let mut rows: Vec<(String, String, String)> = Vec::new();
+        for line in page.lines() {
+            let mut words = line.splitn(4, ' ');
+            match (words.next(), words.next(), words.next(), words.next()) {
+                (Some("#"), Some("HELP"), Some(name), Some(help)) => {
+                    rows.push((name.to_owned(), String::new(), help.to_owned()));
+                }
+                (Some("#"), Some("TYPE"), Some(name), Some(kind)) => {
+                    if let Some(row) = rows.iter_mut().find(|row| row.0 == name) {
+                        kind.clone_into(&mut row.1);
+                    }
+                }
+                _ => {}
+            }
+        }
+        rows.sort();
+        rows
+    }
+}
+
+/// Series that only show once they have a label set.
+impl Metrics {
+    fn touch(&self) {
+        let empty: Arc<str> = Arc::from("");
+        let pool = PoolLabel { name: Arc::clone(&empty) };
+        let endpoint = EndpointLabels { name: Arc::clone(&empty), model_server_endpoint: empty };
+        let key = RequestKey {
+            model: Arc::clone(&pool.name),
+            target_model: Arc::clone(&pool.name),
+            priority: 0,
+        };
+        self.request(&key).ended(&Ended { error: Some(""), ..Ended::default() });
+        let route = Arc::clone(&pool.name);
+        let labels = RouteLabels { route, status: 0, outcome: "" };
+        self.responses.get_or_create(&labels).inc();
+        self.reloads.get_or_create(&ResultLabel { result: "" }).inc();
+        self.average_kv_cache_utilization.get_or_create(&pool).set(0.0);
+        self.average_queue_size.get_or_create(&pool).set(0.0);
+        self.average_running_requests.get_or_create(&pool).set(0.0);
+        self.ready_endpoints.get_or_create(&pool).set(0);
+        self.pool_saturation.get_or_create(&pool).set(0.0);
+        self.prefix_indexer_size.get_or_create(&pool).set(0);
+        self.per_endpoint_queue_size.get_or_create(&endpoint).set(0);
+        self.inflight_requests.get_or_create(&endpoint).set(0);
+        self.inflight_tokens.get_or_create(&endpoint).set(0);
+        let source = SourceLabel { source_type: "" };
+        self.poll_errors.get_or_create(&source).inc();
+        self.extract_errors.get_or_create(&source).inc();
+    }
+}
+
+fn own<M: Default + Clone + prometheus_client::registry::Metric>(
+    registry: &mut Registry,
+    name: &str,
+    help: &str,
+) -> M {
+    register(registry, OWN, name, help, M::default())
+}
+
+fn peer<M: Default + Clone + prometheus_client::registry::Metric>(
+    registry: &mut Registry,
+    name: &str,
+    help: &str,
+) -> M {
+    register(registry, PEER, name, help, M::default())
+}
+
+fn peer_histogram(registry: &mut Registry, name: &str, help: &str, buckets: &[f64]) -> Histogram {
+    register(
+        registry,
+        PEER,
+        name,
+        help,
+        Histogram::new(buckets.iter().copied()),
+    )
+}
+
+fn register<M: Clone + prometheus_client::registry::Metric>(
+    registry: &mut Registry,
+    prefix: &str,
+    name: &str,
+    help: &str,
+    metric: M,
+) -> M {
+    registry
+        .sub_registry_with_prefix(prefix)
+        .register(name, help, metric.clone());
+    metric
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+
+    fn key(model: &str) -> RequestKey {
+        RequestKey {
+            model: Arc::from(model),
+            target_model: Arc::from(model),
+            priority: 0,
+        }
+    }
+
+    #[test]
+    fn a_request_shows_under_the_names_of_the_peers() {
+        let metrics = Metrics::new("1");
+        metrics.request(&key("m")).ended(&Ended {
+            duration: Duration::from_secs(2),
+            first_byte: Some(Duration::from_millis(500)),
+            streamed: true,
+            prompt_tokens: Some(10),
+            completion_tokens: Some(4),
+            ..Ended::default()
+        });
+        let page = metrics.page();
+        for line in [
+            r#"llm_d_epp_request_total{model_name="m",target_model_name="m",fairness_id="default-flow",priority="0"} 1"#,
+            r#"llm_d_epp_request_input_tokens_sum{model_name="m",target_model_name="m",fairness_id="default-flow",priority="0"} 10.0"#,
+            r#"llm_d_epp_request_ntpot_seconds_sum{model_name="m",target_model_name="m",fairness_id="default-flow",priority="0"} 0.5"#,
+            r#"llm_d_epp_request_streaming_tpot_seconds_sum{model_name="m",target_model_name="m",fairness_id="default-flow",priority="0"} 0.5"#,
+        ] {
+            assert!(page.contains(line), "{line}\n{page}");
+        }
+    }
+
+    #[test]
+    fn every_series_has_a_kind_and_a_help_text() {
+        let catalogue = Metrics::catalogue("1");
+        assert!(catalogue.len() > 20, "{catalogue:?}");
+        for (name, kind, help) in catalogue {
+            assert!(!kind.is_empty() && !help.is_empty(), "{name}");
+        }
+    }
+
+    #[test]
+    fn label_values_are_escaped() {
+        let metrics = Metrics::new("1");
+        metrics.request(&key("a\"b\nc")).ended(&Ended::default());
+        assert!(metrics.page().contains(r#"model_name="a\"b\nc""#));
+    }
+}

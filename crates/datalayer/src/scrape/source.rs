@@ -130,7 +130,7 @@ mod tests {
     use super::*;
 
     fn source(params: &MetricsSourceParams) -> Result<SourceConfig, SourceError> {
-        SourceConfig::new(params, Arc::default())
+        SourceConfig::new(params, Arc::new(crate::extract::Extractor::default()))
     }
 
     fn endpoint(address: &str) -> Endpoint {

@@ -67,12 +67,22 @@ impl<'w> Pools<'w> {
         }
     }
 
-    /// Compiles all pools and writes their statuses; pools without routes get empty ones.
+    /// Compiles all pools and writes their statuses. Pools without routes are only checked.
     pub(super) fn finish(self, report: &mut Report) -> Vec<PoolSpec> {
-        for key in self.world.pools.keys() {
-            report.statuses.pools.insert(key.clone(), Vec::new());
-        }
         rewrites::orphans(self.world, report);
+        let unused = self
+            .world
+            .pools
+            .iter()
+            .filter(|(key, _)| !self.indexes.contains_key(key));
+        for (key, pool) in unused {
+            let draft = PoolDraft {
+                key,
+                pool,
+                parents: BTreeSet::new(),
+            };
+            draft.compile(self.world, report);
+        }
         self.drafts
             .iter()
             .map(|draft| draft.compile(self.world, report))

@@ -131,8 +131,13 @@ impl OneRule<'_, '_> {
             }
         }
         let conditions = self.conditions(rule);
-        let timeouts = self.timeouts(rule.timeouts.as_ref());
-        let filters = self.filters(rule);
+        let mut filters = Vec::new();
+        let timeouts = self.timeouts(rule.timeouts.as_ref()).unwrap_or_else(|why| {
+            // Without its limits the rule would not be the one that was asked for.
+            filters.push(Filter::Invalid { why });
+            Timeouts::default()
+        });
+        filters.extend(self.filters(rule));
         let backends = self.backends(rule);
         Some(RuleDraft {
             rule: Arc::new(Rule {
@@ -166,23 +171,26 @@ impl OneRule<'_, '_> {
         Some(all)
     }
 
-    fn timeouts(&mut self, timeouts: Option<&HttpTimeouts>) -> Timeouts {
+    fn timeouts(&mut self, timeouts: Option<&HttpTimeouts>) -> Result<Timeouts, Arc<str>> {
         let Some(wire) = timeouts else {
-            return Timeouts::default();
+            return Ok(Timeouts::default());
         };
         let mut read = |text: Option<&String>, field: &str| match text
             .map(|text| duration::parse_gateway(text))
             .transpose()
         {
-            Ok(limit) => limit.filter(|limit| *limit > Duration::ZERO),
+            Ok(limit) => Ok(limit.filter(|limit| *limit > Duration::ZERO)),
             Err(error) => {
-                self.refuse(reason::UNSUPPORTED_VALUE, field, error.to_string());
-                None
+                let message = error.to_string();
+                self.refuse(reason::UNSUPPORTED_VALUE, field, message.clone());
+                Err(Arc::from(message))
             }
         };
+        let request = read(wire.request.as_ref(), "timeouts.request");
+        let backend_request = read(wire.backend_request.as_ref(), "timeouts.backendRequest");
         let limits = Timeouts {
-            request: read(wire.request.as_ref(), "timeouts.request"),
-            backend_request: read(wire.backend_request.as_ref(), "timeouts.backendRequest"),
+            request: request?,
+            backend_request: backend_request?,
         };
         if let (Some(request), Some(backend)) = (limits.request, limits.backend_request)
             && backend > request
@@ -190,7 +198,7 @@ impl OneRule<'_, '_> {
             let message = "longer than `timeouts.request`, which ends the request first";
             self.problem(Severity::Warning, "timeouts.backendRequest", message);
         }
-        limits
+        Ok(limits)
     }
 
     fn filters(&mut self, rule: &HttpRule) -> Vec<Filter> {

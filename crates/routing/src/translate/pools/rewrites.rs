@@ -105,6 +105,20 @@ fn rule(key: &Key, wire: &WireRule) -> Result<RewriteRule, String> {
     if takes_all {
         models.clear();
     }
+    check_weights(wire)?;
+    Ok(RewriteRule {
+        rewrite: Arc::from(key.name.as_str()),
+        models,
+        targets: wire
+            .targets
+            .iter()
+            .map(|target| (Arc::from(target.model_rewrite.as_str()), target.weight))
+            .collect(),
+    })
+}
+
+/// All targets have a weight or none has.
+fn check_weights(wire: &WireRule) -> Result<(), String> {
     let weighted = wire
         .targets
         .iter()
@@ -128,13 +142,5 @@ fn rule(key: &Key, wire: &WireRule) -> Result<RewriteRule, String> {
             "weight {weight} is not supported; accepted: 1 to 1000000"
         ));
     }
-    Ok(RewriteRule {
-        rewrite: Arc::from(key.name.as_str()),
-        models,
-        targets: wire
-            .targets
-            .iter()
-            .map(|target| (Arc::from(target.model_rewrite.as_str()), target.weight))
-            .collect(),
-    })
+    Ok(())
 }

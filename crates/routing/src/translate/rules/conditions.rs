@@ -102,9 +102,14 @@ fn pattern(value: &str) -> Result<Regex, String> {
             value.len()
         ));
     }
-    RegexBuilder::new(&format!("^(?:{value})$"))
-        .size_limit(COMPILED_BYTES)
-        .build()
+    let compile = |pattern: &str| {
+        RegexBuilder::new(pattern)
+            .size_limit(COMPILED_BYTES)
+            .build()
+    };
+    // Alone first: `a)|(b` would be valid between the anchors and undo them.
+    compile(value)
+        .and_then(|_| compile(&format!("^(?:{value})$")))
         .map_err(|error| {
             let text = error.to_string();
             refuse(text.lines().last().unwrap_or_default().trim().to_owned())

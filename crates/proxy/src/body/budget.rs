@@ -1,0 +1,93 @@
+//! How many bytes of bodies the gateway holds in memory, over all requests.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use suimon_telemetry::Reason;
+
+use crate::failure::Failure;
+
+/// Bytes in memory, and how many there may be.
+#[derive(Debug)]
+pub(crate) struct Budget {
+    used: AtomicUsize,
+    limit: AtomicUsize,
+}
+
+/// One request's part of a [`Budget`]; given back on drop.
+#[derive(Debug)]
+pub(crate) struct Share {
+    budget: Arc<Budget>,
+    bytes: usize,
+}
+
+// === impl Budget ===
+
+impl Budget {
+    pub(crate) fn new(limit: usize) -> Self {
+        Self {
+            used: AtomicUsize::new(0),
+            limit: AtomicUsize::new(limit),
+        }
+    }
+
+    pub(crate) fn set_limit(&self, limit: usize) {
+        self.limit.store(limit, Ordering::Relaxed);
+    }
+
+    pub(crate) fn share(self: &Arc<Self>) -> Share {
+        Share {
+            budget: Arc::clone(self),
+            bytes: 0,
+        }
+    }
+}
+
+// === impl Share ===
+
+impl Share {
+    /// Makes this share `bytes` large; it never shrinks.
+    ///
+    /// # Errors
+    /// There are not as many left.
+    pub(crate) fn grow_to(&mut self, bytes: usize) -> Result<(), Failure> {
+        let more = bytes.saturating_sub(self.bytes);
+        if more == 0 {
+            return Ok(());
+        }
+        let before = self.budget.used.fetch_add(more, Ordering::Relaxed);
+        self.bytes += more;
+        if before.saturating_add(more) > self.budget.limit.load(Ordering::Relaxed) {
+            return Err(Failure::plain(Reason::Overloaded));
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Share {
+    fn drop(&mut self) {
+        if self.bytes > 0 {
+            self.budget.used.fetch_sub(self.bytes, Ordering::Relaxed);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_dropped_can_be_used_again() {
+        let budget = Arc::new(Budget::new(10));
+        let mut first = budget.share();
+        assert!(first.grow_to(8).is_ok());
+        assert!(first.grow_to(4).is_ok());
+        let mut second = budget.share();
+        assert!(second.grow_to(3).is_err());
+        drop(second);
+        assert!(first.grow_to(10).is_ok());
+        drop(first);
+        assert!(budget.share().grow_to(10).is_ok());
+        assert_eq!(budget.used.load(Ordering::Relaxed), 0);
+    }
+}

@@ -1,0 +1,162 @@
+//! Checks on a parsed head, and the one form that all later steps see.
+//!
+//! After [`check`] the URI is in origin form with a normalised path, `host` is there exactly once,
+//! and no header of the client's hop is left.
+
+use bytes::Bytes;
+use http::header::{CONTENT_LENGTH, EXPECT, HOST, TRANSFER_ENCODING};
+use http::request::Parts;
+use http::uri::PathAndQuery;
+use http::{HeaderMap, HeaderValue, Method, Uri, Version};
+use suimon_telemetry::Reason;
+
+use crate::failure::Failure;
+use crate::snapshot::Limits;
+use crate::{control, hop};
+use suimon_routing::path;
+
+/// Checks a head and brings it into the one form. Gives the host: lower case, without port.
+///
+/// # Errors
+/// The head is ambiguous, malformed or too large; see the failure's reason.
+pub(crate) fn check(parts: &mut Parts, limits: &Limits) -> Result<String, Failure> {
+    if parts.headers.len() > limits.headers {
+        return Err(Failure::plain(Reason::HeadersTooLarge));
+    }
+    if parts.method == Method::CONNECT {
+        return Err(Failure::bad_request("method CONNECT is not supported"));
+    }
+    framing(&parts.headers)?;
+    expectation(&mut parts.headers)?;
+    let authority = authority(parts)?;
+    let host = host(authority.as_ref())?;
+    if let Some(authority) = authority {
+        parts.headers.insert(HOST, authority);
+    }
+    origin_form(parts)?;
+    hop::strip_request(&mut parts.headers).map_err(|_| {
+        Failure::bad_request("the `connection` header lists a name that cannot be removed")
+    })?;
+    control::strip(&mut parts.headers);
+    // The body knows its length; what the client wrote is not sent on (RFC 9112 §6.3).
+    parts.headers.remove(CONTENT_LENGTH);
+    Ok(host)
+}
+
+/// Only one transfer coding, `chunked`, once (RFC 9112 §6.1).
+fn framing(headers: &HeaderMap) -> Result<(), Failure> {
+    let mut codings = headers.get_all(TRANSFER_ENCODING).iter();
+    let Some(coding) = codings.next() else {
+        return Ok(());
+    };
+    let plain = coding.as_bytes().eq_ignore_ascii_case(b"chunked") && codings.next().is_none();
+    if plain && !headers.contains_key(CONTENT_LENGTH) {
+        return Ok(());
+    }
+    Err(Failure::bad_request(
+        "ambiguous framing; send either `content-length` or `transfer-encoding: chunked`, once",
+    ))
+}
+
+fn expectation(headers: &mut HeaderMap) -> Result<(), Failure> {
+    for value in headers.get_all(EXPECT) {
+        if !value.as_bytes().eq_ignore_ascii_case(b"100-continue") {
+            return Err(Failure::plain(Reason::ExpectationFailed));
+        }
+    }
+    headers.remove(EXPECT);
+    Ok(())
+}
+
+/// The authority that the request is for, as it was written; `None` only for HTTP/1.0.
+fn authority(parts: &Parts) -> Result<Option<HeaderValue>, Failure> {
+    let mut hosts = parts.headers.get_all(HOST).iter();
+    let header = hosts.next();
+    if hosts.next().is_some() {
+        return Err(Failure::bad_request("more than one `host` header"));
+    }
+    let Some(target) = parts.uri.authority() else {
+        return match header {
+            Some(host) => Ok(Some(host.clone())),
+            None if parts.version == Version::HTTP_10 => Ok(None),
+            None => Err(Failure::bad_request("no `host` header")),
+        };
+    };
+    // HTTP/2 (RFC 9113 §8.3.1): both must agree. HTTP/1.1 (RFC 9112 §3.2.2): the target wins.
+    let differs = header.is_some_and(|h| {
+        !h.as_bytes()
+            .eq_ignore_ascii_case(target.as_str().as_bytes())
+    });
+    if differs && parts.version == Version::HTTP_2 {
+        return Err(Failure::bad_request("`host` and `:authority` differ"));
+    }
+    HeaderValue::from_str(target.as_str())
+        .map(Some)
+        .map_err(|_| invalid_host())
+}
+
+/// Lower case, without port and trailing dot.
+fn host(authority: Option<&HeaderValue>) -> Result<String, Failure> {
+    let Some(authority) = authority else {
+        return Ok(String::new());
+    };
+    let text = authority.to_str().map_err(|_| invalid_host())?;
+    let (name, port) = split_port(text).ok_or_else(invalid_host)?;
+    let port_fits = port.is_none_or(|p| p.is_empty() || p.parse::<u16>().is_ok());
+    let name_fits = if let Some(inner) = name.strip_prefix('[') {
+        let inner = inner.strip_suffix(']').unwrap_or_default();
+        inner.parse::<std::net::Ipv6Addr>().is_ok()
+    } else {
+        !name.is_empty() && name.bytes().all(is_host_byte)
+    };
+    if !port_fits || !name_fits {
+        return Err(invalid_host());
+    }
+    let name = name.strip_suffix('.').unwrap_or(name);
+    Ok(name.to_ascii_lowercase())
+}
+
+fn split_port(text: &str) -> Option<(&str, Option<&str>)> {
+    let name_ends = if text.starts_with('[') {
+        text.find(']')? + 1
+    } else {
+        text.find(':').unwrap_or(text.len())
+    };
+    let (name, rest) = text.split_at(name_ends);
+    match rest.strip_prefix(':') {
+        Some(port) if port.bytes().all(|b| b.is_ascii_digit()) => Some((name, Some(port))),
+        Some(_) => None,
+        None => rest.is_empty().then_some((name, None)),
+    }
+}
+
+/// Unreserved characters of RFC 3986 §2.3; more than DNS has, less than can confuse a parser.
+fn is_host_byte(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_' | b'~')
+}
+
+fn invalid_host() -> Failure {
+    Failure::bad_request("the host is not valid")
+}
+
+fn origin_form(parts: &mut Parts) -> Result<(), Failure> {
+    let given = parts.uri.path();
+    let normal = path::normalize(given)
+        .map_err(|_| Failure::bad_request("the path is not valid or ambiguous"))?;
+    let has_authority = parts.uri.authority().is_some();
+    if !has_authority && matches!(normal, std::borrow::Cow::Borrowed(_)) {
+        return Ok(());
+    }
+    let target = match parts.uri.query() {
+        Some(query) => format!("{normal}?{query}"),
+        None => normal.into_owned(),
+    };
+    let target = PathAndQuery::from_maybe_shared(Bytes::from(target))
+        .map_err(|_| Failure::bad_request("the path is not valid"))?;
+    parts.uri = Uri::from(target);
+    Ok(())
+}
+
+#[cfg(test)]
+#[path = "head/tests.rs"]
+mod tests;

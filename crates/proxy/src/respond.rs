@@ -1,0 +1,151 @@
+//! Heads of responses: those of endpoints, redirects, and errors.
+
+use bytes::Bytes;
+use http::header::{
+    CONNECTION, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, LOCATION, RETRY_AFTER,
+};
+use http::{HeaderMap, HeaderValue, Response, StatusCode, Version};
+use http_body::Body as _;
+use suimon_routing::table::Rule;
+use suimon_telemetry::Reason;
+
+use crate::backend::Served;
+use crate::control;
+use crate::exchange::Exchange;
+use crate::failure::Failure;
+use crate::filter::{self, Redirection};
+use crate::snapshot::Limits;
+use crate::stream::{Reading, ResponseBody, Streaming};
+use crate::{hop, request_id, timeouts};
+use suimon_llm::ResponseReader;
+
+/// Seconds after which a client that was turned away may come again.
+const RETRY_AFTER_SECONDS: &str = "1";
+
+/// An endpoint's answer, as it goes to the client.
+pub(crate) async fn served(
+    served: Served,
+    rule: &Rule,
+    backend: usize,
+    exchange: Box<Exchange>,
+    limits: &Limits,
+) -> Response<ResponseBody> {
+    let mut served = served;
+    if let Some(upgrade) = served.upgrade.take() {
+        return upgrade.agreed(served.answer.response, exchange);
+    }
+    let reading = reading(&served, limits);
+    let whole = reading.as_ref().is_some_and(|r| r.restores && !r.sse);
+    let (mut parts, body) = served.answer.response.into_parts();
+    hop::strip_response(&mut parts.headers);
+    filter::edit_response(&mut parts.headers, &rule.filters);
+    if let Some(chosen) = rule.backends.get(backend) {
+        filter::edit_response(&mut parts.headers, &chosen.filters);
+    }
+    parts
+        .headers
+        .insert(request_id::HEADER, exchange.id.clone());
+    parts.version = Version::HTTP_11;
+    if reading.as_ref().is_some_and(|r| r.restores) {
+        // The length changes with the name; the body knows the new one, or it is chunked.
+        parts.headers.remove(CONTENT_LENGTH);
+    }
+    let limit = &rule.timeouts;
+    let started = exchange.started;
+    let deadline = timeouts::deadline(limit.request, started, limit.backend_request, served.tried);
+    let mut stream = Streaming::new(body, served.answer.lease, exchange, reading, deadline);
+    if whole {
+        stream = match stream.gather(limits.body_bytes).await {
+            Ok(stream) => stream,
+            Err((exchange, reason)) => {
+                return failure(&Failure::plain(reason), *exchange, Version::HTTP_11);
+            }
+        };
+    }
+    Response::from_parts(parts, ResponseBody::Streaming(Box::new(stream)))
+}
+
+/// How to read the answer's body: by what it is, never by what was asked for.
+fn reading(served: &Served, limits: &Limits) -> Option<Reading> {
+    let headers = served.answer.response.headers();
+    if headers.contains_key(CONTENT_ENCODING) || served.answer.response.body().is_end_stream() {
+        return None;
+    }
+    let sse = media_type(headers).is_some_and(|t| t.eq_ignore_ascii_case(b"text/event-stream"));
+    let json = media_type(headers).is_some_and(|t| t.eq_ignore_ascii_case(b"application/json"));
+    if !sse && !json {
+        return None;
+    }
+    let restore = served.restore.clone();
+    Some(Reading {
+        restores: restore.is_some(),
+        sse,
+        reader: ResponseReader::new(served.api, sse, restore).with_limit(limits.body_bytes),
+    })
+}
+
+fn media_type(headers: &HeaderMap) -> Option<&[u8]> {
+    let value = headers.get(CONTENT_TYPE)?.as_bytes();
+    let end = memchr::memchr(b';', value).unwrap_or(value.len());
+    value.get(..end).map(<[u8]>::trim_ascii)
+}
+
+/// A redirect.
+pub(crate) fn redirect(
+    to: Redirection,
+    mut exchange: Exchange,
+    version: Version,
+) -> Response<ResponseBody> {
+    exchange.answered_locally(to.status.as_u16(), 0, None);
+    let mut response = Response::new(ResponseBody::Full(Bytes::new()));
+    *response.status_mut() = to.status;
+    let headers = response.headers_mut();
+    headers.insert(LOCATION, to.location);
+    headers.insert(request_id::HEADER, exchange.id.clone());
+    if version < Version::HTTP_2 && exchange.is_unread() {
+        headers.insert(CONNECTION, HeaderValue::from_static("close"));
+    }
+    response
+}
+
+/// An error in the form of the OpenAI API.
+pub(crate) fn failure(
+    failure: &Failure,
+    mut exchange: Exchange,
+    version: Version,
+) -> Response<ResponseBody> {
+    let row = failure.reason.row();
+    let body = Bytes::from(
+        serde_json::json!({
+            "error": {
+                "message": failure.message,
+                "type": row.kind,
+                "code": row.label,
+                "param": null,
+                "request_id": exchange.id(),
+            }
+        })
+        .to_string(),
+    );
+    exchange.answered_locally(row.status.as_u16(), body.len(), Some(failure.reason));
+    let mut response = Response::new(ResponseBody::Full(body));
+    *response.status_mut() = row.status;
+    let headers = response.headers_mut();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    headers.insert(request_id::HEADER, exchange.id.clone());
+    if let Some(dropped) = row.dropped {
+        headers.insert(control::DROPPED, HeaderValue::from_static(dropped));
+    }
+    if is_busy(row.status) {
+        headers.insert(RETRY_AFTER, HeaderValue::from_static(RETRY_AFTER_SECONDS));
+    }
+    // What is left of the body is not read: the next request must not be looked for in it.
+    if version < Version::HTTP_2 && (exchange.is_unread() || failure.reason == Reason::BadRequest) {
+        headers.insert(CONNECTION, HeaderValue::from_static("close"));
+    }
+    response
+}
+
+fn is_busy(status: StatusCode) -> bool {
+    status == StatusCode::TOO_MANY_REQUESTS || status == StatusCode::SERVICE_UNAVAILABLE
+}

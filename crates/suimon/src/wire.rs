@@ -1,0 +1,10 @@
+//! Files → world → pools and snapshot; and the long-running commands. Explicit construction: each
+//! part is made here and handed to those that need it.
+
+pub mod gateway;
+pub mod load;
+pub mod pools;
+pub mod publish;
+pub mod sim;
+pub mod up;
+mod watch;
