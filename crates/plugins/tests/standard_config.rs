@@ -280,7 +280,7 @@ fn parameters_that_do_not_fit_are_told_by_name() {
             "{matchLengthWeigth: 0.5}",
             format!(
                 "{prefix}: parameters: `matchLengthWeigth`: unknown field `matchLengthWeigth`; \
-                 did you mean `matchLengthWeight`?; accepted: {accepted}"
+                 did you mean `matchLengthWeight`; accepted: {accepted}"
             ),
         ),
         (
