@@ -12,6 +12,7 @@ use parking_lot::Mutex;
 use suimon_routing::table::Protocol;
 use tokio::sync::watch;
 
+use crate::access_log::AccessLog;
 use crate::body::Budget;
 use crate::events::Observer;
 use crate::listener::{self, Acceptor, CLOSED, Listening, Seat};
@@ -26,6 +27,8 @@ pub use crate::tls::CertificateError;
 pub struct Options {
     /// Worker threads; `None`: one a core.
     pub workers: Option<usize>,
+    /// Where a line a request goes; `None`: nowhere.
+    pub access_log: Option<Arc<AccessLog>>,
 }
 
 /// The data plane.
@@ -105,6 +108,7 @@ impl Server {
                 ..Current::default()
             }),
             observer,
+            access_log: options.access_log.clone(),
         });
         let count = options.workers.unwrap_or_else(|| {
             std::thread::available_parallelism().map_or(1, std::num::NonZero::get)

@@ -77,13 +77,25 @@ pub(super) fn pools(publisher: Option<&Publisher>, started: Instant) -> Pools {
 
 fn state(pool: &RunningPool) -> Pool {
     let now = Instant::now();
-    let effective = pool.picker.as_ref().map(|picker| &picker.engine().effective);
+    let effective = pool
+        .picker
+        .as_ref()
+        .map(|picker| &picker.engine().effective);
     Pool {
         name: Arc::clone(&pool.name),
-        picker: if pool.picker.is_some() { "inside" } else { "unusable" },
+        picker: if pool.picker.is_some() {
+            "inside"
+        } else {
+            "unusable"
+        },
         saturation: pool.picker.as_ref().map(|picker| picker.saturation()),
         profiles: effective.map(profiles).unwrap_or_default(),
-        endpoints: pool.ready.load().iter().map(|endpoint| endpoint_state(endpoint, now)).collect(),
+        endpoints: pool
+            .ready
+            .load()
+            .iter()
+            .map(|endpoint| endpoint_state(endpoint, now))
+            .collect(),
     }
 }
 
@@ -94,8 +106,16 @@ fn profiles(effective: &Effective) -> Vec<Profile> {
             weight: entry.weight.as_ref().map(|(weight, _)| *weight),
         };
         let plugins: Vec<_> = profile.plugins.iter().map(plugin).collect();
-        let scorers = plugins.iter().filter(|plugin| plugin.weight.is_some()).cloned().collect();
-        Profile { name: profile.name.clone(), plugins, scorers }
+        let scorers = plugins
+            .iter()
+            .filter(|plugin| plugin.weight.is_some())
+            .cloned()
+            .collect();
+        Profile {
+            name: profile.name.clone(),
+            plugins,
+            scorers,
+        }
     };
     effective.profiles.iter().map(profile).collect()
 }
