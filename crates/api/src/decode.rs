@@ -74,7 +74,10 @@ pub(crate) fn to_type<T: DeserializeOwned>(
 /// # Errors
 /// [`ConfigError`] with the field's path in `value`; it knows no line.
 pub fn from_value<T: DeserializeOwned>(value: Value) -> Result<T, ConfigError> {
-    to_type(value, "", &[])
+    to_type(value, "", &[]).map_err(|error| ConfigError {
+        line: None,
+        ..error
+    })
 }
 
 /// An error at a field that the caller found itself.
@@ -175,10 +178,12 @@ fn describe(text: &str, mut steps: Vec<Step>, message: &str) -> ConfigError {
         line: line_of(text, &steps),
         field: render(&steps),
         cause: format!("unknown field `{field}`{hint}"),
-        accepted: (!known.is_empty()).then(|| {
+        accepted: if known.is_empty() {
+            rest.contains("no fields").then(|| "no fields".to_owned())
+        } else {
             let names: Vec<String> = known.iter().map(|name| format!("`{name}`")).collect();
-            names.join(", ")
-        }),
+            Some(names.join(", "))
+        },
     }
 }
 

@@ -353,14 +353,14 @@ fn target_model(
     pool: &PoolSnapshot,
     scratch: &mut Scratch,
 ) -> Result<ModelNames, PickError> {
+    let named = names_model(inference.kind) && !matches!(request.body, Body::Absent);
     let (incoming, replace) = match &inference.model {
         ModelField::Name { name, range } => (*name, range.clone()),
         ModelField::Missing { insert } => ("", insert.clone()),
-        ModelField::NotAString => {
-            return Err(PickError::ModelNotAString);
-        }
+        ModelField::NotAString if named => return Err(PickError::ModelNotAString),
+        // What is not interpreted may mean anything by `model`.
+        ModelField::NotAString => ("", 0..0),
     };
-    let named = names_model(inference.kind) && !matches!(request.body, Body::Absent);
     let incoming: Arc<str> = Arc::from(incoming);
     if !named {
         return Ok(ModelNames {
@@ -371,7 +371,9 @@ fn target_model(
     }
     let target = match pool.rewrites.rule(&incoming) {
         Some(rule) => rule.draw(&mut scratch.rng).cloned(),
-        None => first_header(request.headers, &REWRITE_HEADERS).map(Arc::from),
+        None => first_header(request.headers, &REWRITE_HEADERS)
+            .filter(|model| !model.is_empty())
+            .map(Arc::from),
     };
     let target = target.unwrap_or_else(|| Arc::clone(&incoming));
     if target.is_empty() {

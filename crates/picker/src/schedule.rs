@@ -203,3 +203,6 @@ impl Run {
         self.chosen.clear();
     }
 }
+
+#[cfg(test)]
+mod tests;

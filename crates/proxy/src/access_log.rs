@@ -1,64 +1,272 @@
-//! One line a request, target `suimon::access`.
+//! One line a request, written in batches by a thread of its own: a line costs the request path a
+//! format into a shared buffer, never a system call.
 
-use std::fmt;
+use std::fmt::{self, Write as _};
+use std::io::Write;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::thread::{JoinHandle, Thread};
+use std::time::Duration;
+
+use parking_lot::Mutex;
 
 use crate::events::RequestEnd;
-use crate::exchange::Exchange;
 
-/// Writes the line. Values of the client are escaped and cut; bodies, queries and credentials are
-/// never written.
-pub(crate) fn write(exchange: &Exchange, end: &RequestEnd<'_>) {
-    if !tracing::enabled!(target: "suimon::access", tracing::Level::INFO) {
-        return;
-    }
-    tracing::info!(
-        target: "suimon::access",
-        id = %Escaped(end.id),
-        peer = %exchange.peer(),
-        method = %Escaped(end.method),
-        host = %Escaped(&exchange.host),
-        path = %Escaped(exchange.uri.path()),
-        status = end.status,
-        outcome = end.outcome,
-        duration_ms = end.duration.as_secs_f64() * 1e3,
-        first_byte_ms = end.first_byte.map(|t| t.as_secs_f64() * 1e3),
-        pick_us = end.pick.map(|t| u64::try_from(t.as_micros()).unwrap_or(u64::MAX)),
-        request_bytes = end.request_bytes,
-        response_bytes = end.response_bytes,
-        route = end.route,
-        backend = end.backend,
-        endpoint = end.endpoint,
-        tries = end.tries,
-        model = %Escaped(end.model),
-        target_model = %Escaped(end.target_model),
-        prompt_tokens = end.prompt_tokens,
-        cached_tokens = end.cached_tokens,
-        completion_tokens = end.completion_tokens,
-    );
+/// Where lines go. Dropping it writes what is left.
+#[derive(Debug)]
+pub struct AccessLog {
+    shared: Arc<Shared>,
+    format: Format,
+    writer: Option<JoinHandle<()>>,
+    thread: Thread,
 }
+
+/// How a line looks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Format {
+    /// `key=value`, values with blanks in quotes.
+    #[default]
+    Text,
+    /// One JSON object.
+    Json,
+}
+
+#[derive(Debug, Default)]
+struct Shared {
+    lines: Mutex<String>,
+    lost: AtomicU64,
+    closed: AtomicBool,
+}
+
+/// What a line says beside what observers are told.
+pub(crate) struct Place<'a> {
+    pub(crate) peer: SocketAddr,
+    pub(crate) host: &'a str,
+    pub(crate) path: &'a str,
+}
+
+/// Lines are written this long after the first of a batch, at the latest.
+const BATCH: Duration = Duration::from_millis(100);
+
+/// Bytes that wait at most. A reader of the log that is slower than the gateway loses lines; it
+/// never slows requests down.
+const WAITING: usize = 4 << 20;
 
 /// Longest value that is written, in bytes of the original.
 const MAX_LEN: usize = 512;
 
-/// A value of the client without control characters, so that no line can be forged.
-struct Escaped<'a>(&'a str);
+// === impl AccessLog ===
 
-impl fmt::Display for Escaped<'_> {
+impl AccessLog {
+    /// Writes lines to `to`.
+    ///
+    /// # Errors
+    /// The system gives no thread.
+    pub fn start(format: Format, to: impl Write + Send + 'static) -> std::io::Result<Self> {
+        let shared = Arc::new(Shared::default());
+        let of_thread = Arc::clone(&shared);
+        let writer = std::thread::Builder::new()
+            .name("access-log".to_owned())
+            .spawn(move || of_thread.write_to(to))?;
+        let thread = writer.thread().clone();
+        Ok(Self {
+            shared,
+            format,
+            writer: Some(writer),
+            thread,
+        })
+    }
+
+    /// Lines that were lost because the log was not read fast enough.
+    #[must_use]
+    pub fn lost(&self) -> u64 {
+        self.shared.lost.load(Ordering::Relaxed)
+    }
+
+    /// Adds a line. Values of the client are escaped and cut; bodies, queries and credentials are
+    /// never written.
+    pub(crate) fn line(&self, place: &Place<'_>, end: &RequestEnd<'_>) {
+        let mut lines = self.shared.lines.lock();
+        if lines.len() > WAITING {
+            self.shared.lost.fetch_add(1, Ordering::Relaxed);
+            return;
+        }
+        let first = lines.is_empty();
+        Line {
+            to: &mut lines,
+            format: self.format,
+            started: false,
+        }
+        .write(place, end);
+        drop(lines);
+        if first {
+            self.thread.unpark();
+        }
+    }
+}
+
+impl Drop for AccessLog {
+    fn drop(&mut self) {
+        self.shared.closed.store(true, Ordering::Release);
+        self.thread.unpark();
+        if let Some(writer) = self.writer.take() {
+            // One that has panicked has told so itself.
+            let _ = writer.join();
+        }
+    }
+}
+
+// === impl Shared ===
+
+impl Shared {
+    fn write_to(&self, mut to: impl Write) {
+        let mut batch = String::new();
+        loop {
+            let closed = self.closed.load(Ordering::Acquire);
+            std::mem::swap(&mut batch, &mut self.lines.lock());
+            if batch.is_empty() {
+                if closed {
+                    return;
+                }
+                std::thread::park();
+                std::thread::park_timeout(BATCH);
+                continue;
+            }
+            // Nowhere to tell of a log that cannot be written.
+            let _ = to.write_all(batch.as_bytes()).and_then(|()| to.flush());
+            batch.clear();
+        }
+    }
+}
+
+/// One line being written.
+struct Line<'a> {
+    to: &'a mut String,
+    format: Format,
+    started: bool,
+}
+
+// === impl Line ===
+
+impl Line<'_> {
+    fn write(mut self, place: &Place<'_>, end: &RequestEnd<'_>) {
+        self.text(
+            "time",
+            &jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%S%.3fZ"),
+        );
+        self.text("id", &end.id);
+        self.text("peer", &place.peer);
+        self.text("method", &end.method);
+        self.text("host", &place.host);
+        self.text("path", &place.path);
+        self.number("status", Some(end.status));
+        self.text("outcome", &end.outcome);
+        self.number("duration_ms", Some(Millis(end.duration)));
+        self.number("first_byte_ms", end.first_byte.map(Millis));
+        self.number("pick_us", end.pick.map(|time| time.as_micros()));
+        self.number("request_bytes", Some(end.request_bytes));
+        self.number("response_bytes", Some(end.response_bytes));
+        self.known("route", end.route);
+        self.known("backend", end.backend);
+        self.known("endpoint", end.endpoint);
+        self.number("tries", Some(end.tries));
+        self.known("model", end.model);
+        self.known("target_model", end.target_model);
+        self.number("prompt_tokens", end.prompt_tokens);
+        self.number("cached_tokens", end.cached_tokens);
+        self.number("completion_tokens", end.completion_tokens);
+        self.to.push_str(if self.format == Format::Json {
+            "}\n"
+        } else {
+            "\n"
+        });
+    }
+
+    fn key(&mut self, key: &str) {
+        let (lead, open, close) = match (self.format, self.started) {
+            (Format::Text, false) => ("", "", "="),
+            (Format::Text, true) => (" ", "", "="),
+            (Format::Json, false) => ("{", "\"", "\":"),
+            (Format::Json, true) => (",", "\"", "\":"),
+        };
+        self.started = true;
+        for part in [lead, open, key, close] {
+            self.to.push_str(part);
+        }
+    }
+
+    fn number(&mut self, key: &str, value: Option<impl fmt::Display>) {
+        if let Some(value) = value {
+            self.key(key);
+            // Writing to a string does not fail.
+            let _ = write!(self.to, "{value}");
+        }
+    }
+
+    fn known(&mut self, key: &str, value: &str) {
+        if !value.is_empty() {
+            self.text(key, &value);
+        }
+    }
+
+    fn text(&mut self, key: &str, value: &impl fmt::Display) {
+        self.key(key);
+        let start = self.to.len();
+        self.to.push('"');
+        let _ = write!(
+            Escaped {
+                to: self.to,
+                left: MAX_LEN
+            },
+            "{value}"
+        );
+        self.to.push('"');
+        let bare = |text: &str| !text.is_empty() && !text.contains([' ', '"', '\\', '=']);
+        let inner = self.to.get(start + 1..self.to.len() - 1);
+        if self.format == Format::Text && inner.is_some_and(bare) {
+            self.to.pop();
+            self.to.remove(start);
+        }
+    }
+}
+
+/// Milliseconds with three decimals.
+struct Millis(Duration);
+
+impl fmt::Display for Millis {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let end = self.0.floor_char_boundary(MAX_LEN);
-        let (shown, rest) = self.0.split_at(end);
+        let micros = self.0.as_micros();
+        write!(f, "{}.{:03}", micros / 1000, micros % 1000)
+    }
+}
+
+/// Writes values of the client without control characters, quotes and more than [`MAX_LEN`] bytes,
+/// so that no line can be forged.
+struct Escaped<'a> {
+    to: &'a mut String,
+    left: usize,
+}
+
+impl fmt::Write for Escaped<'_> {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        let end = text.floor_char_boundary(self.left);
+        let (shown, rest) = text.split_at(end);
+        self.left -= shown.len();
         for c in shown.chars() {
-            if c.is_control() || matches!(c, '\u{2028}' | '\u{2029}') {
-                write!(f, "{}", c.escape_default())?;
-            } else {
-                fmt::Write::write_char(f, c)?;
+            match c {
+                '"' | '\\' => self.to.extend(['\\', c]),
+                c if c.is_control() || matches!(c, '\u{2028}' | '\u{2029}') => {
+                    write!(self.to, "\\u{:04x}", u32::from(c))?;
+                }
+                c => self.to.push(c),
             }
         }
-        if rest.is_empty() {
-            Ok(())
-        } else {
-            f.write_str("…")
+        if !rest.is_empty() && self.left < 4 {
+            self.to.push('…');
+            self.left = 0;
         }
+        Ok(())
     }
 }
 
@@ -66,17 +274,39 @@ impl fmt::Display for Escaped<'_> {
 mod tests {
     use super::*;
 
+    fn escaped(text: &str) -> String {
+        let mut line = String::new();
+        Line {
+            to: &mut line,
+            format: Format::Json,
+            started: false,
+        }
+        .text("k", &text);
+        line.push('}');
+        let value: serde_json::Value = serde_json::from_str(&line).unwrap();
+        value["k"].as_str().unwrap().to_owned()
+    }
+
     #[test]
     fn no_line_can_be_forged() {
-        let forged = Escaped("a\r\nstatus=200\u{1b}[2J").to_string();
-        assert_eq!(forged, "a\\r\\nstatus=200\\u{1b}[2J");
+        let mut line = String::new();
+        let forged = "a\r\nstatus=200\u{1b}[2J\"";
+        Line {
+            to: &mut line,
+            format: Format::Text,
+            started: false,
+        }
+        .text("k", &forged);
+        assert_eq!(line, r#"k="a\u000d\u000astatus=200\u001b[2J\"""#);
+        assert_eq!(escaped(forged), forged, "as JSON it is the same text again");
     }
 
     #[test]
     fn long_values_are_cut_between_characters() {
         for lead in 0..8 {
             let long = format!("{}{}", "a".repeat(lead), "×数😀".repeat(200));
-            assert!(Escaped(&long).to_string().len() <= MAX_LEN + '…'.len_utf8());
+            let written = escaped(&long);
+            assert!(written.len() <= MAX_LEN + '…'.len_utf8() && written.ends_with('…'));
         }
     }
 }

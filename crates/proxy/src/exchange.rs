@@ -10,7 +10,7 @@ use suimon_picker::{Decision, InFlight};
 use suimon_routing::table::Rule;
 use suimon_telemetry::Reason;
 
-use crate::access_log;
+use crate::access_log::Place;
 use crate::backend::{Visit, Visits};
 use crate::connection::Client;
 use crate::events::RequestEnd;
@@ -274,7 +274,17 @@ impl Drop for Exchange {
             });
         }
         self.client.worker.shared.observer.request_ended(&end);
-        access_log::write(self, &end);
+        if let Some(log) = &self.client.worker.shared.access_log {
+            let (host, path) = (&*self.host, self.uri.path());
+            log.line(
+                &Place {
+                    peer: self.peer(),
+                    host,
+                    path,
+                },
+                &end,
+            );
+        }
     }
 }
 

@@ -67,7 +67,7 @@ fn failed(target: Target, error: SendError) -> Tried {
         SendError::Connect(error) => return Tried::NotConnected(error),
         SendError::Reset(_) => Reason::EndpointReset,
         SendError::Invalid(_) => Reason::EndpointInvalid,
-        SendError::Unsendable => Reason::BadRequest,
+        SendError::Body(_) | SendError::Unsendable => Reason::BadRequest,
     };
     Tried::Failed(Failure::plain(reason))
 }

@@ -4,7 +4,7 @@
 //! and no header of the client's hop is left.
 
 use bytes::Bytes;
-use http::header::{CONTENT_LENGTH, EXPECT, HOST, TRANSFER_ENCODING};
+use http::header::{CONTENT_LENGTH, COOKIE, EXPECT, HOST, TRANSFER_ENCODING};
 use http::request::Parts;
 use http::uri::PathAndQuery;
 use http::{HeaderMap, HeaderValue, Method, Uri, Version};
@@ -30,9 +30,10 @@ pub(crate) fn check(parts: &mut Parts, limits: &Limits) -> Result<String, Failur
     expectation(&mut parts.headers)?;
     let authority = authority(parts)?;
     let host = host(authority.as_ref())?;
-    if let Some(authority) = authority {
-        parts.headers.insert(HOST, authority);
-    }
+    // A target without authority is told by an empty field (RFC 9112 §3.2).
+    let authority = authority.unwrap_or_else(|| HeaderValue::from_static(""));
+    parts.headers.insert(HOST, authority);
+    join_cookies(&mut parts.headers);
     origin_form(parts)?;
     hop::strip_request(&mut parts.headers).map_err(|_| {
         Failure::bad_request("the `connection` header lists a name that cannot be removed")
@@ -66,6 +67,22 @@ fn expectation(headers: &mut HeaderMap) -> Result<(), Failure> {
     }
     headers.remove(EXPECT);
     Ok(())
+}
+
+/// HTTP/2 clients may split `cookie`; HTTP/1.1 servers expect one line (RFC 9113 §8.2.3).
+fn join_cookies(headers: &mut HeaderMap) {
+    let mut lines = headers.get_all(COOKIE).iter();
+    if lines.next().is_none() || lines.next().is_none() {
+        return;
+    }
+    let lines: Vec<&[u8]> = headers
+        .get_all(COOKIE)
+        .iter()
+        .map(HeaderValue::as_bytes)
+        .collect();
+    if let Ok(joined) = HeaderValue::from_bytes(&lines.join(&b"; "[..])) {
+        headers.insert(COOKIE, joined);
+    }
 }
 
 /// The authority that the request is for, as it was written; `None` only for HTTP/1.0.

@@ -30,12 +30,13 @@
 //! | `respond` | response heads: forwarded ones and errors |
 //! | `stream` | response bodies, chunk by chunk |
 //! | `exchange` | the account of one request, closed once |
+//! | [`access_log`] | one line a request |
+//! | `hop`, `request_id`, `timeouts`, `failure` | small rules that several steps share |
 //! | [`events`] | what others are told of each request |
 //! | [`snapshot`] | all configuration that a request reads |
 
 #![forbid(unsafe_code)]
 
-mod access_log;
 mod backend;
 mod body;
 mod connection;
@@ -62,12 +63,14 @@ mod upgrade;
 mod upstream;
 mod worker;
 
+pub mod access_log;
 pub mod events;
 #[cfg(feature = "fuzzing")]
 pub mod fuzzing;
 pub mod server;
 pub mod snapshot;
 
+pub use access_log::AccessLog;
 pub use events::{Observer, RequestEnd};
 pub use server::{Options, PublishError, Published, Server};
 pub use snapshot::{Limits, Pool, Snapshot};

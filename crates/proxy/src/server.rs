@@ -12,6 +12,7 @@ use parking_lot::Mutex;
 use suimon_routing::table::Protocol;
 use tokio::sync::watch;
 
+use crate::access_log::AccessLog;
 use crate::body::Budget;
 use crate::events::Observer;
 use crate::listener::{self, Acceptor, CLOSED, Listening, Seat};
@@ -26,6 +27,8 @@ pub use crate::tls::CertificateError;
 pub struct Options {
     /// Worker threads; `None`: one a core.
     pub workers: Option<usize>,
+    /// Where a line a request goes; `None`: nowhere.
+    pub access_log: Option<Arc<AccessLog>>,
 }
 
 /// The data plane.
@@ -105,6 +108,7 @@ impl Server {
                 ..Current::default()
             }),
             observer,
+            access_log: options.access_log.clone(),
         });
         let count = options.workers.unwrap_or_else(|| {
             std::thread::available_parallelism().map_or(1, std::num::NonZero::get)
@@ -147,22 +151,7 @@ impl Server {
         published
             .problems
             .extend(problems.into_iter().map(PublishError::from));
-        let mut fresh = Vec::new();
-        for bind in &snapshot.table.binds {
-            if sockets.contains_key(&bind.address) {
-                continue;
-            }
-            match listen(bind.address, bind.protocol) {
-                Ok((bound, listening)) => {
-                    sockets.insert(bind.address, bound);
-                    fresh.push(listening);
-                }
-                Err(source) => published.problems.push(PublishError::Bind {
-                    address: bind.address,
-                    source,
-                }),
-            }
-        }
+        let fresh = listen_new(&snapshot, &mut sockets, &mut published.problems);
         self.shared
             .budget
             .set_limit(snapshot.limits.in_flight_bytes);
@@ -219,6 +208,29 @@ impl Server {
         }
         cut
     }
+}
+
+/// Binds the sockets that `snapshot` has and `sockets` has not.
+fn listen_new(
+    snapshot: &Snapshot,
+    sockets: &mut HashMap<SocketAddr, Bound>,
+    problems: &mut Vec<PublishError>,
+) -> Vec<Listening> {
+    let mut fresh = Vec::new();
+    for bind in &snapshot.table.binds {
+        let address = bind.address;
+        if sockets.contains_key(&address) {
+            continue;
+        }
+        match listen(address, bind.protocol) {
+            Ok((bound, listening)) => {
+                sockets.insert(address, bound);
+                fresh.push(listening);
+            }
+            Err(source) => problems.push(PublishError::Bind { address, source }),
+        }
+    }
+    fresh
 }
 
 fn listen(address: SocketAddr, protocol: Protocol) -> io::Result<(Bound, Listening)> {

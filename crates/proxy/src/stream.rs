@@ -1,7 +1,7 @@
 //! Bodies of responses: chunk by chunk as they come.
 
 use std::pin::Pin;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 use std::time::Instant;
 
 use bytes::{Bytes, BytesMut};
@@ -38,6 +38,8 @@ pub(crate) struct Streaming {
     ahead: Bytes,
     /// Whether `ahead` was counted when it came.
     counted: bool,
+    /// Sent on last.
+    trailers: Option<Frame<Bytes>>,
     state: State,
 }
 
@@ -88,6 +90,7 @@ impl Streaming {
             deadline: deadline.map(|at| Box::pin(tokio::time::sleep_until(at.into()))),
             ahead: Bytes::new(),
             counted: false,
+            trailers: None,
             state: State::Reading,
         };
         if stream.body.is_end_stream() {
@@ -135,6 +138,28 @@ impl Streaming {
         }
     }
 
+    /// What of a frame is to be sent on now.
+    fn read(&mut self, frame: Frame<Bytes>) -> Option<Bytes> {
+        let data = match frame.into_data() {
+            Ok(data) => data,
+            Err(frame) => {
+                let mut trailers = frame.into_trailers().ok()?;
+                hop::strip_trailers(&mut trailers);
+                self.trailers = Some(Frame::trailers(trailers));
+                self.end();
+                return None;
+            }
+        };
+        let data = match &mut self.reading {
+            Some(reading) => reading.reader.push(data),
+            None => data,
+        };
+        if self.body.is_end_stream() {
+            self.end();
+        }
+        (!data.is_empty()).then_some(data)
+    }
+
     fn pass(&mut self, data: Bytes) -> Frame<Bytes> {
         if !std::mem::take(&mut self.counted) {
             self.exchange.passed(data.len());
@@ -174,48 +199,28 @@ impl Body for Streaming {
                 return Poll::Ready(Some(Ok(this.pass(data))));
             }
             match this.state {
-                State::Ended => return Poll::Ready(None),
+                State::Ended => return Poll::Ready(this.trailers.take().map(Ok)),
                 State::Reading => {}
             }
             if this.is_late(cx) {
                 return Poll::Ready(Some(Err(this.broke_off(StreamError::Timeout))));
             }
-            let frame = match std::task::ready!(Pin::new(&mut this.body).poll_frame(cx)) {
-                None => {
-                    this.end();
-                    continue;
-                }
+            match ready!(Pin::new(&mut this.body).poll_frame(cx)) {
+                None => this.end(),
                 Some(Err(error)) => {
                     return Poll::Ready(Some(Err(this.broke_off(error.into()))));
                 }
-                Some(Ok(frame)) => frame,
-            };
-            let data = match frame.into_data() {
-                Ok(data) => data,
-                Err(frame) => {
-                    let Ok(mut trailers) = frame.into_trailers() else {
-                        continue;
-                    };
-                    hop::strip_trailers(&mut trailers);
-                    this.end();
-                    return Poll::Ready(Some(Ok(Frame::trailers(trailers))));
+                Some(Ok(frame)) => {
+                    if let Some(data) = this.read(frame) {
+                        return Poll::Ready(Some(Ok(this.pass(data))));
+                    }
                 }
-            };
-            let data = match &mut this.reading {
-                Some(reading) => reading.reader.push(data),
-                None => data,
-            };
-            if this.body.is_end_stream() {
-                this.end();
-            }
-            if !data.is_empty() {
-                return Poll::Ready(Some(Ok(this.pass(data))));
             }
         }
     }
 
     fn is_end_stream(&self) -> bool {
-        self.state == State::Ended && self.ahead.is_empty()
+        self.state == State::Ended && self.ahead.is_empty() && self.trailers.is_none()
     }
 
     fn size_hint(&self) -> SizeHint {

@@ -61,6 +61,9 @@ pub(crate) enum SendError {
     /// The answer is not HTTP.
     #[error("the endpoint's answer is not valid HTTP")]
     Invalid(#[source] hyper::Error),
+    /// The client broke off its body, or sent it in a way that cannot be read.
+    #[error("the client broke off its body")]
+    Body(#[source] hyper::Error),
     /// The head cannot be sent.
     #[error("the request cannot be sent on")]
     Unsendable,
@@ -113,7 +116,9 @@ impl Lease {
 
 impl SendError {
     fn from_hyper(error: hyper::Error) -> Self {
-        if error.is_parse() {
+        if error.is_user() {
+            Self::Body(error)
+        } else if error.is_parse() {
             Self::Invalid(error)
         } else {
             Self::Reset(error)

@@ -10,6 +10,7 @@ use std::time::Duration;
 use arc_swap::ArcSwap;
 use tokio::sync::{mpsc, watch};
 
+use crate::access_log::AccessLog;
 use crate::backend::Visits;
 use crate::body::Budget;
 use crate::connection;
@@ -22,6 +23,7 @@ pub(crate) struct Shared {
     pub(crate) current: ArcSwap<Current>,
     pub(crate) budget: Arc<Budget>,
     pub(crate) observer: Arc<dyn Observer>,
+    pub(crate) access_log: Option<Arc<AccessLog>>,
 }
 
 /// What the connections of one worker share. Only its thread uses it.

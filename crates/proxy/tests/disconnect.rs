@@ -74,3 +74,23 @@ fn in_the_middle_of_a_stream() {
         200,
     );
 }
+
+#[test]
+fn in_the_middle_of_an_upload() {
+    let fake = Fake::raw(|mut wire, seen| {
+        let head = wire.head().unwrap();
+        assert!(wire.exactly(100_000).is_none(), "the upload never ends");
+        seen.lock().unwrap().push(head);
+    });
+    for leave in [drop as fn(Wire), Wire::reset] {
+        let gateway = Gateway::service(&[&fake]);
+        let before = fake.seen().len();
+        let mut client = gateway.client();
+        client.send("POST /up HTTP/1.1\r\nhost: a\r\ncontent-length: 100000\r\n\r\nabc");
+        support::eventually("arrived", || fake.connections() > before);
+        leave(client);
+        support::eventually("the endpoint was told", || fake.seen().len() > before);
+        support::eventually("one end", || gateway.ends().len() == 1);
+        assert!(["client-gone", "bad-request"].contains(&gateway.ends()[0].outcome));
+    }
+}

@@ -80,3 +80,20 @@ fn one_line_of_account_for_each_request() {
     }
     assert_eq!(fake.connections(), 1, "kept alive");
 }
+
+#[test]
+fn http10_clients_are_served_and_closed() {
+    let fake = Fake::new(|_| {
+        b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n".to_vec()
+    });
+    let gateway = Gateway::service(&[&fake]);
+    let mut client = gateway.client();
+    client.send("GET /old HTTP/1.0\r\n\r\n");
+    let head = client.head().unwrap();
+    assert!(head.start.starts_with("HTTP/1.0 200"), "{head:?}");
+    assert_eq!(head.header("transfer-encoding"), None);
+    assert_eq!(client.exactly(2).unwrap(), b"ok");
+    assert!(client.is_closed());
+    assert_eq!(fake.last().start, "GET /old HTTP/1.1");
+    assert_eq!(fake.last().all("host"), [""]);
+}

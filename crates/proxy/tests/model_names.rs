@@ -111,3 +111,20 @@ fn an_answer_that_breaks_off_is_no_answer() {
         (502, Some("endpoint-reset"))
     );
 }
+
+#[test]
+fn trailers_come_behind_what_was_held() {
+    let fake = Fake::new(|_| {
+        let event = "data: {\"model\":\"target\"}";
+        format!("HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntrailer: x-sum\r\ntransfer-encoding: chunked\r\n\r\n{:x}\r\n{event}\r\n0\r\nx-sum: 1\r\n\r\n", event.len())
+            .into_bytes()
+    });
+    let gateway = rewriting(&fake, "target");
+    let response = gateway.ask(post_with(
+        "/v1/chat/completions",
+        r#"{"model":"m"}"#,
+        "te: trailers\r\n",
+    ));
+    assert_eq!(response.text(), r#"data: {"model":"m"}"#);
+    assert_eq!(response.trailers, [("x-sum".to_owned(), "1".to_owned())]);
+}

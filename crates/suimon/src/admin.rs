@@ -58,13 +58,21 @@ impl AdminState {
     /// Shows `publisher`; `bound` says whether listeners are bound.
     #[must_use]
     pub fn new(publisher: Arc<Publisher>, bound: Arc<AtomicBool>) -> Self {
-        Self { publisher: Some(publisher), bound, started: Instant::now() }
+        Self {
+            publisher: Some(publisher),
+            bound,
+            started: Instant::now(),
+        }
     }
 
     /// Shows only that the process lives.
     #[must_use]
     pub fn bare() -> Self {
-        Self { publisher: None, bound: Arc::new(AtomicBool::new(true)), started: Instant::now() }
+        Self {
+            publisher: None,
+            bound: Arc::new(AtomicBool::new(true)),
+            started: Instant::now(),
+        }
     }
 
     fn answer(&self, request: &Request<Incoming>) -> Response<Full<Bytes>> {
@@ -78,7 +86,10 @@ impl AdminState {
             "/api/pools" => json(&api::pools(self.publisher.as_deref(), self.started)),
             "/api/decisions" => json(&self.decisions(request.uri().query())),
             path => pages::page(path).unwrap_or_else(|| {
-                text(StatusCode::NOT_FOUND, "known: / /metrics /live /ready /api/pools /api/decisions\n")
+                text(
+                    StatusCode::NOT_FOUND,
+                    "known: / /metrics /live /ready /api/pools /api/decisions\n",
+                )
             }),
         }
     }
@@ -87,7 +98,11 @@ impl AdminState {
         if !self.bound.load(Ordering::Acquire) {
             return text(StatusCode::SERVICE_UNAVAILABLE, "listeners are not bound\n");
         }
-        let pools = self.publisher.as_ref().map(|publisher| publisher.pools()).unwrap_or_default();
+        let pools = self
+            .publisher
+            .as_ref()
+            .map(|publisher| publisher.pools())
+            .unwrap_or_default();
         let pending: usize = pools.iter().map(|pool| pool.pending()).sum();
         if pending > 0 {
             let why = format!("{pending} endpoints were neither scraped nor given up\n");
@@ -108,11 +123,17 @@ impl AdminState {
 
     fn decisions(&self, query: Option<&str>) -> Vec<Arc<suimon_picker::Record>> {
         let limit = query.and_then(|query| {
-            query.split('&').find_map(|pair| pair.strip_prefix("limit="))?.parse().ok()
+            query
+                .split('&')
+                .find_map(|pair| pair.strip_prefix("limit="))?
+                .parse()
+                .ok()
         });
         let publisher = self.publisher.as_ref();
         let limit = limit.unwrap_or(DEFAULT_DECISIONS);
-        publisher.map(|p| p.shared().recorder.newest(limit)).unwrap_or_default()
+        publisher
+            .map(|p| p.shared().recorder.newest(limit))
+            .unwrap_or_default()
     }
 }
 
@@ -198,6 +219,9 @@ fn respond(
     headers.insert(CONTENT_TYPE, HeaderValue::from_static(kind));
     headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
     headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
-    headers.insert(CONTENT_SECURITY_POLICY, HeaderValue::from_static("default-src 'self'"));
+    headers.insert(
+        CONTENT_SECURITY_POLICY,
+        HeaderValue::from_static("default-src 'self'"),
+    );
     response
 }

@@ -46,8 +46,15 @@ pub fn run(args: &CheckArgs, registry: &Registry) -> anyhow::Result<ExitCode> {
         report(&checked);
     }
     let failed = !checked.faults.is_empty()
-        || checked.problems.iter().any(|problem| problem.severity == Severity::Error);
-    Ok(if failed { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+        || checked
+            .problems
+            .iter()
+            .any(|problem| problem.severity == Severity::Error);
+    Ok(if failed {
+        ExitCode::FAILURE
+    } else {
+        ExitCode::SUCCESS
+    })
 }
 
 fn check(path: &Path, registry: &Registry) -> Checked {
@@ -81,8 +88,16 @@ fn picker_config(path: &Path) -> Option<String> {
 impl Checked {
     fn add_world(&mut self, world: &World, registry: &Registry) {
         let controller_name = CONTROLLER_NAME.to_owned();
-        let options = TranslateOptions { controller_name, standalone: true };
-        let Translation { table, pools, statuses, problems } = translate(world, &options);
+        let options = TranslateOptions {
+            controller_name,
+            standalone: true,
+        };
+        let Translation {
+            table,
+            pools,
+            statuses,
+            problems,
+        } = translate(world, &options);
         let mut used = Vec::new();
         for pool in &pools {
             let title = format!("pool {}/{}", pool.namespace, pool.name);
@@ -142,10 +157,17 @@ fn report(checked: &Checked) {
             );
         }
     }
-    for (kind, statuses) in [("HTTPRoute", &statuses.routes), ("InferencePool", &statuses.pools)] {
+    for (kind, statuses) in [
+        ("HTTPRoute", &statuses.routes),
+        ("InferencePool", &statuses.pools),
+    ] {
         for (key, parents) in statuses {
             for parent in parents {
-                println!("{kind} {key} at {}: {}", parent.parent.name, conditions(&parent.conditions));
+                println!(
+                    "{kind} {key} at {}: {}",
+                    parent.parent.name,
+                    conditions(&parent.conditions)
+                );
             }
         }
     }

@@ -76,9 +76,24 @@ pub struct DataPlaneArgs {
     /// Threads that serve requests; one a core by default
     #[arg(long, value_name = "N")]
     pub workers: Option<usize>,
+    /// Form of the access log, one line a request on standard error
+    #[arg(long, value_enum, default_value_t, value_name = "FORM")]
+    pub access_log: AccessLogFormat,
     /// Newest decisions that are kept for the dashboard
     #[arg(long, default_value_t = 256, value_name = "N")]
     pub keep_decisions: usize,
+}
+
+/// Form of the access log.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, clap::ValueEnum)]
+pub enum AccessLogFormat {
+    /// `key=value`
+    #[default]
+    Text,
+    /// One JSON object a line
+    Json,
+    /// None
+    Off,
 }
 
 /// `suimon up`.
@@ -103,7 +118,11 @@ pub struct UpArgs {
     #[arg(long, default_value_t = 3, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=64))]
     pub replicas: u16,
     /// Model of the simulated replicas
-    #[arg(long, default_value = "meta-llama/Llama-3.1-8B-Instruct", value_name = "NAME")]
+    #[arg(
+        long,
+        default_value = "meta-llama/Llama-3.1-8B-Instruct",
+        value_name = "NAME"
+    )]
     pub model: String,
     /// LoRA adapters of the simulated replicas; repeat it for each
     #[arg(long = "lora", value_name = "NAME")]
@@ -112,10 +131,16 @@ pub struct UpArgs {
     #[arg(long, value_name = "FILE")]
     pub picker_config: Option<PathBuf>,
     #[command(flatten)]
-    #[expect(missing_docs, reason = "clap would show it as the help text of the group")]
+    #[expect(
+        missing_docs,
+        reason = "clap would show it as the help text of the group"
+    )]
     pub admin: AdminArgs,
     #[command(flatten)]
-    #[expect(missing_docs, reason = "clap would show it as the help text of the group")]
+    #[expect(
+        missing_docs,
+        reason = "clap would show it as the help text of the group"
+    )]
     pub data_plane: DataPlaneArgs,
 }
 
@@ -133,10 +158,16 @@ pub struct GatewayArgs {
     #[arg(long, value_name = "PATH")]
     pub config: PathBuf,
     #[command(flatten)]
-    #[expect(missing_docs, reason = "clap would show it as the help text of the group")]
+    #[expect(
+        missing_docs,
+        reason = "clap would show it as the help text of the group"
+    )]
     pub admin: AdminArgs,
     #[command(flatten)]
-    #[expect(missing_docs, reason = "clap would show it as the help text of the group")]
+    #[expect(
+        missing_docs,
+        reason = "clap would show it as the help text of the group"
+    )]
     pub data_plane: DataPlaneArgs,
 }
 
@@ -162,7 +193,10 @@ pub struct CheckArgs {
 #[derive(Debug, Clone, Args)]
 pub struct SimArgs {
     #[command(flatten)]
-    #[expect(missing_docs, reason = "clap would show it as the help text of the group")]
+    #[expect(
+        missing_docs,
+        reason = "clap would show it as the help text of the group"
+    )]
     pub sim: suimon_sim::Args,
     /// Port of an admin server with /live and /ready; none without it. Metrics are on the
     /// simulator's own port, as of a real server

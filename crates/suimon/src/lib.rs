@@ -33,9 +33,7 @@ pub mod wire;
 ///
 /// # Errors
 /// When two types have the same name.
-pub fn registry(
-    more: &[&'static [Descriptor]],
-) -> Result<suimon_picker::Registry, DuplicateType> {
+pub fn registry(more: &[&'static [Descriptor]]) -> Result<suimon_picker::Registry, DuplicateType> {
     let mut catalogues = vec![suimon_plugins::CATALOGUE, suimon_datalayer::CATALOGUE];
     catalogues.extend_from_slice(more);
     suimon_picker::Registry::new(&catalogues)
@@ -46,7 +44,9 @@ pub fn registry(
 pub fn run(more: &[&'static [Descriptor]]) -> ExitCode {
     let cli = cli::Cli::parse();
     logging::start(&cli);
-    let result = registry(more).map_err(anyhow::Error::from).and_then(|r| cli.command.run(r));
+    let result = registry(more)
+        .map_err(anyhow::Error::from)
+        .and_then(|r| cli.command.run(r));
     match result {
         Ok(code) => code,
         Err(error) => {
@@ -58,5 +58,9 @@ pub fn run(more: &[&'static [Descriptor]]) -> ExitCode {
 
 /// An error with its causes in one line.
 pub(crate) fn chain(error: &anyhow::Error) -> String {
-    error.chain().map(ToString::to_string).collect::<Vec<_>>().join(" <- ")
+    error
+        .chain()
+        .map(ToString::to_string)
+        .collect::<Vec<_>>()
+        .join(" <- ")
 }

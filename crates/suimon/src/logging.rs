@@ -22,5 +22,9 @@ pub(crate) fn start(cli: &Cli) {
         .with_writer(std::io::stderr)
         .with_ansi(std::io::stderr().is_terminal());
     // Only a program that embeds this crate can have set one before; then its own stays.
-    let _ = if cli.log_json { log.json().try_init() } else { log.try_init() };
+    let _ = if cli.log_json {
+        log.json().try_init()
+    } else {
+        log.try_init()
+    };
 }

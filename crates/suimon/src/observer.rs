@@ -22,7 +22,10 @@ impl MetricsObserver {
     /// Records into `metrics`.
     #[must_use]
     pub fn new(metrics: Arc<Metrics>) -> Self {
-        Self { metrics, routes: BoundedSet::new(ROUTES) }
+        Self {
+            metrics,
+            routes: BoundedSet::new(ROUTES),
+        }
     }
 }
 

@@ -30,7 +30,10 @@ pub fn files(registry: &Registry) -> Vec<(String, String)> {
         ("docs/reference/errors.md".to_owned(), tables::errors()),
         ("docs/reference/metrics.md".to_owned(), tables::metrics()),
         ("docs/reference/cli.md".to_owned(), tables::cli()),
-        ("docs/reference/plugins.md".to_owned(), picker::table(registry)),
+        (
+            "docs/reference/plugins.md".to_owned(),
+            picker::table(registry),
+        ),
     ];
     for descriptor in registry.iter() {
         let path = format!("docs/reference/plugins/{}.md", descriptor.name);

@@ -254,19 +254,35 @@ impl Metrics {
 impl Metrics {
     fn touch(&self) {
         let empty: Arc<str> = Arc::from("");
-        let pool = PoolLabel { name: Arc::clone(&empty) };
-        let endpoint = EndpointLabels { name: Arc::clone(&empty), model_server_endpoint: empty };
+        let pool = PoolLabel {
+            name: Arc::clone(&empty),
+        };
+        let endpoint = EndpointLabels {
+            name: Arc::clone(&empty),
+            model_server_endpoint: empty,
+        };
         let key = RequestKey {
             model: Arc::clone(&pool.name),
             target_model: Arc::clone(&pool.name),
             priority: 0,
         };
-        self.request(&key).ended(&Ended { error: Some(""), ..Ended::default() });
+        self.request(&key).ended(&Ended {
+            error: Some(""),
+            ..Ended::default()
+        });
         let route = Arc::clone(&pool.name);
-        let labels = RouteLabels { route, status: 0, outcome: "" };
+        let labels = RouteLabels {
+            route,
+            status: 0,
+            outcome: "",
+        };
         self.responses.get_or_create(&labels).inc();
-        self.reloads.get_or_create(&ResultLabel { result: "" }).inc();
-        self.average_kv_cache_utilization.get_or_create(&pool).set(0.0);
+        self.reloads
+            .get_or_create(&ResultLabel { result: "" })
+            .inc();
+        self.average_kv_cache_utilization
+            .get_or_create(&pool)
+            .set(0.0);
         self.average_queue_size.get_or_create(&pool).set(0.0);
         self.average_running_requests.get_or_create(&pool).set(0.0);
         self.ready_endpoints.get_or_create(&pool).set(0);

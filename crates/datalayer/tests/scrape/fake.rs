@@ -187,7 +187,11 @@ pub(crate) fn source(path: &str) -> SourceConfig {
 }
 
 pub(crate) fn source_of(params: &MetricsSourceParams) -> SourceConfig {
-    SourceConfig::new(params, Arc::new(suimon_datalayer::extract::Extractor::default())).unwrap()
+    SourceConfig::new(
+        params,
+        Arc::new(suimon_datalayer::extract::Extractor::default()),
+    )
+    .unwrap()
 }
 
 /// Waits until `condition` holds, looking often; fails after ten seconds.

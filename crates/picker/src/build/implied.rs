@@ -196,7 +196,8 @@ pub(super) fn parsers(
             .to_vec());
     }
     for name in &listed {
-        instances.imply(name, "a parser that is named by its type needs no entry")?;
+        let because = "a parser that is named by its type needs no entry";
+        instances.imply_at("requestHandler.parsers", name, because)?;
     }
     Ok(listed.into_iter().map(written_ref).collect())
 }

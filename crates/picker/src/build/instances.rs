@@ -66,10 +66,20 @@ impl<'a> Instances<'a> {
 
     /// Makes an instance that nobody wrote, named after its type; nothing if the name is taken.
     pub(super) fn imply(&mut self, kind: &str, because: &str) -> Result<(), ConfigError> {
+        self.imply_at("implied", kind, because)
+    }
+
+    /// The same for a type that the field `place` names.
+    pub(super) fn imply_at(
+        &mut self,
+        place: &str,
+        kind: &str,
+        because: &str,
+    ) -> Result<(), ConfigError> {
         if self.has(kind) {
             return Ok(());
         }
-        let descriptor = self.descriptor("implied", kind)?;
+        let descriptor = self.descriptor(place, kind)?;
         self.make(kind, descriptor, None, Some(because.to_owned()))
     }
 
@@ -163,6 +173,7 @@ impl<'a> Instances<'a> {
 
     fn reference(&self, place: &str, name: &str, role: Option<&str>) -> ConfigError {
         let why = match role {
+            Some(role) if role.starts_with('e') => format!("is not an {role}"),
             Some(role) => format!("is not a {role}"),
             None => {
                 let names = self.made.iter().map(|instance| instance.name.as_str());

@@ -113,3 +113,12 @@ fn too_many_headers() {
         Err(Reason::HeadersTooLarge)
     );
 }
+
+#[test]
+fn cookies_become_one_line() {
+    let crumbs = [("cookie", "a=1"), ("cookie", "b=2; c=3")];
+    let mut parts = parts(Version::HTTP_2, "http://a/", &crumbs);
+    check(&mut parts, &Limits::default()).unwrap();
+    let all: Vec<_> = parts.headers.get_all("cookie").iter().collect();
+    assert_eq!(all, ["a=1; b=2; c=3"]);
+}

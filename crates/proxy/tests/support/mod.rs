@@ -407,8 +407,24 @@ pub fn any_port() -> SocketAddr {
 
 impl Gateway {
     pub fn start(snapshot: Snapshot) -> Self {
+        Self::with(snapshot, None)
+    }
+    /// As [`Gateway::pool`], with an access log.
+    pub fn logging(fakes: &[&Fake], access_log: Option<Arc<suimon_proxy::AccessLog>>) -> Self {
+        let endpoints = fakes.iter().map(|f| endpoint(f.address)).collect();
+        let picker = Fixed {
+            endpoints,
+            ..Fixed::default()
+        };
+        let routes = snapshot(vec![rule(Backend::Pool(0))], vec![pool(picker)]);
+        Self::with(routes, access_log)
+    }
+    fn with(snapshot: Snapshot, access_log: Option<Arc<suimon_proxy::AccessLog>>) -> Self {
         let log = Arc::new(Log::default());
-        let options = Options { workers: Some(2) };
+        let options = Options {
+            access_log,
+            workers: Some(2),
+        };
         let server = Server::start(&options, log.clone()).unwrap();
         let published = server.publish(snapshot);
         assert!(published.problems.is_empty(), "{:?}", published.problems);

@@ -10,13 +10,21 @@ const SCRIPT: &str = "text/javascript; charset=utf-8";
 
 macro_rules! file {
     ($path:literal, $kind:expr) => {
-        (concat!("/", $path), $kind, include_str!(concat!("../../dashboard/", $path)))
+        (
+            concat!("/", $path),
+            $kind,
+            include_str!(concat!("../../dashboard/", $path)),
+        )
     };
 }
 
 /// Path, content type and text of each file.
 static FILES: &[(&str, &str, &str)] = &[
-    ("/", "text/html; charset=utf-8", include_str!("../../dashboard/index.html")),
+    (
+        "/",
+        "text/html; charset=utf-8",
+        include_str!("../../dashboard/index.html"),
+    ),
     file!("style.css", "text/css; charset=utf-8"),
     file!("icon.svg", "image/svg+xml"),
     file!("app.js", SCRIPT),

@@ -19,7 +19,10 @@ pub(super) fn schema(registry: &Registry) -> String {
         })
         .collect();
     let names: Vec<&str> = registry.iter().map(|descriptor| descriptor.name).collect();
-    if let Some(spec) = schema.pointer_mut("/$defs/PluginSpec").and_then(Value::as_object_mut) {
+    if let Some(spec) = schema
+        .pointer_mut("/$defs/PluginSpec")
+        .and_then(Value::as_object_mut)
+    {
         if let Some(kind) = spec.get_mut("properties").and_then(|p| p.get_mut("type")) {
             kind["enum"] = json!(names);
         }
@@ -42,7 +45,11 @@ fn inlined(descriptor: &Descriptor) -> Value {
 pub(super) fn table(registry: &Registry) -> String {
     let mut text = "# Plugins\n\n| type | stability | what it does |\n|---|---|---|\n".to_owned();
     for d in registry.iter() {
-        let _ = writeln!(text, "| [`{0}`](plugins/{0}.md) | {1:?} | {2} |", d.name, d.stability, d.summary);
+        let _ = writeln!(
+            text,
+            "| [`{0}`](plugins/{0}.md) | {1:?} | {2} |",
+            d.name, d.stability, d.summary
+        );
     }
     text
 }
@@ -62,9 +69,16 @@ pub(super) fn page(descriptor: &Descriptor) -> String {
     };
     text.push_str("| parameter | default | meaning |\n|---|---|---|\n");
     for (name, property) in properties {
-        let meaning = property.get("description").and_then(Value::as_str).unwrap_or_default();
+        let meaning = property
+            .get("description")
+            .and_then(Value::as_str)
+            .unwrap_or_default();
         let default = defaults.get(name).unwrap_or(&Value::Null);
-        let _ = writeln!(text, "| `{name}` | `{default}` | {} |", meaning.replace('\n', " "));
+        let _ = writeln!(
+            text,
+            "| `{name}` | `{default}` | {} |",
+            meaning.replace('\n', " ")
+        );
     }
     text
 }

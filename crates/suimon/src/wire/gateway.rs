@@ -7,7 +7,8 @@ use std::time::Duration;
 use anyhow::Context as _;
 use suimon_datalayer::scrape::Scraper;
 use suimon_picker::{Recorder, Registry};
-use suimon_proxy::{Limits, Options, PublishError, Server};
+use suimon_proxy::access_log::Format;
+use suimon_proxy::{AccessLog, Limits, Options, PublishError, Server};
 use suimon_routing::{Severity, TranslateOptions, Translation, World, translate};
 use suimon_telemetry::Metrics;
 
@@ -15,7 +16,7 @@ use super::pools::Shared;
 use super::publish::Publisher;
 use super::{load, watch};
 use crate::admin::{Admin, AdminState};
-use crate::cli::{AdminArgs, DataPlaneArgs, GatewayArgs};
+use crate::cli::{AccessLogFormat, AdminArgs, DataPlaneArgs, GatewayArgs};
 use crate::observer::MetricsObserver;
 use crate::shutdown;
 
@@ -47,20 +48,27 @@ pub fn run(args: &GatewayArgs, registry: Registry) -> anyhow::Result<()> {
             "the gateway is ready"
         );
         let changes = watch::path(&args.config).context("the configuration cannot be watched")?;
-        running.serve(changes, || Ok(translation(&load::world(&args.config)?))).await
+        running
+            .serve(changes, || Ok(translation(&load::world(&args.config)?)))
+            .await
     })
 }
 
 /// The runtime of everything beside the data plane, whose threads have their own.
 pub(super) fn runtime() -> anyhow::Result<tokio::runtime::Runtime> {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build();
     runtime.context("no runtime")
 }
 
 /// Translates a world without a cluster and tells its problems to the log.
 pub(super) fn translation(world: &World) -> Translation {
     let controller_name = CONTROLLER_NAME.to_owned();
-    let options = TranslateOptions { controller_name, standalone: true };
+    let options = TranslateOptions {
+        controller_name,
+        standalone: true,
+    };
     let translation = translate(world, &options);
     for problem in &translation.problems {
         match problem.severity {
@@ -97,14 +105,33 @@ impl Running {
         };
         let publisher = Arc::new(Publisher::new(registry, shared, limits));
         let observer = Arc::new(MetricsObserver::new(metrics));
-        let options = Options { workers: data_plane.workers };
+        let access_log = match data_plane.access_log {
+            AccessLogFormat::Off => None,
+            AccessLogFormat::Text => Some(Format::Text),
+            AccessLogFormat::Json => Some(Format::Json),
+        };
+        let access_log = access_log.map(|format| AccessLog::start(format, std::io::stderr()));
+        let access_log = access_log
+            .transpose()
+            .context("no access log")?
+            .map(Arc::new);
+        let options = Options {
+            workers: data_plane.workers,
+            access_log,
+        };
         let server = Server::start(&options, observer).context("the data plane cannot start")?;
         let bound = Arc::new(AtomicBool::new(false));
         let state = AdminState::new(Arc::clone(&publisher), Arc::clone(&bound));
         let address = (admin.admin_address, admin.admin_port).into();
         let admin = Admin::start(address, state).await?;
         let drain = Duration::from_secs(data_plane.drain_timeout);
-        Ok(Self { server, publisher, admin, bound, drain })
+        Ok(Self {
+            server,
+            publisher,
+            admin,
+            bound,
+            drain,
+        })
     }
 
     /// Puts the first configuration to work. Here a socket that cannot be bound is fatal.
@@ -180,7 +207,10 @@ impl Running {
         tracing::info!("{why}: no new connections; running requests end");
         let cut = self.server.drain(self.drain).await;
         if cut > 0 {
-            tracing::warn!(connections = cut, "the drain timeout has passed: connections were cut");
+            tracing::warn!(
+                connections = cut,
+                "the drain timeout has passed: connections were cut"
+            );
         }
         self.admin.stop().await;
     }

@@ -23,7 +23,9 @@ const ENDINGS: [&str; 3] = ["yaml", "yml", "json"];
 /// All faults at once; nothing is taken from files with faults.
 pub fn world(path: &Path) -> Result<World, LoadError> {
     let (mut world, mut faults) = (World::default(), Vec::new());
-    let files = files(path).map_err(|fault| LoadError { faults: vec![fault] })?;
+    let files = files(path).map_err(|fault| LoadError {
+        faults: vec![fault],
+    })?;
     let mut objects = 0;
     for file in &files {
         match std::fs::read_to_string(file) {
@@ -35,7 +37,11 @@ pub fn world(path: &Path) -> Result<World, LoadError> {
         let fault = "has no documents; at least a Gateway and an HTTPRoute are needed";
         faults.push(format!("{}: {fault}", path.display()));
     }
-    if faults.is_empty() { Ok(world) } else { Err(LoadError { faults }) }
+    if faults.is_empty() {
+        Ok(world)
+    } else {
+        Err(LoadError { faults })
+    }
 }
 
 /// Adds the documents of one text to `world`, and what is wrong with them to `faults`.
@@ -65,12 +71,17 @@ fn files(path: &Path) -> Result<Vec<PathBuf>, String> {
     }
     let entries = std::fs::read_dir(path).map_err(|error| format!("{shown}: {error}"))?;
     let wanted = |path: &PathBuf| {
-        let hidden = path.file_name().is_some_and(|name| name.to_string_lossy().starts_with('.'));
+        let hidden = path
+            .file_name()
+            .is_some_and(|name| name.to_string_lossy().starts_with('.'));
         let ending = path.extension().and_then(|ending| ending.to_str());
         !hidden && ending.is_some_and(|ending| ENDINGS.contains(&ending))
     };
-    let mut files: Vec<PathBuf> =
-        entries.flatten().map(|entry| entry.path()).filter(wanted).collect();
+    let mut files: Vec<PathBuf> = entries
+        .flatten()
+        .map(|entry| entry.path())
+        .filter(wanted)
+        .collect();
     files.sort();
     if files.is_empty() {
         return Err(format!("{shown}: has no .yaml, .yml or .json file"));

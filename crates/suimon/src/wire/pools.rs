@@ -66,7 +66,9 @@ impl RunningPool {
             Arc::new(PoolPicker::new(parts, Arc::new(SystemClock)))
         });
         let sources = picker.iter().flat_map(|picker| &picker.engine().sources);
-        let sources = sources.map(|(source, extractors)| source.watch(&[], extractors)).collect();
+        let sources = sources
+            .map(|(source, extractors)| source.watch(&[], extractors))
+            .collect();
         Arc::new(Self {
             name: Arc::clone(name),
             picker,
@@ -84,8 +86,12 @@ impl RunningPool {
     /// # Errors
     /// When it finds nothing usable at the start.
     pub fn discover(self: &Arc<Self>) -> Result<(), String> {
-        let Some(picker) = &self.picker else { return Ok(()) };
-        let Some(discovery) = &picker.engine().discovery else { return Ok(()) };
+        let Some(picker) = &self.picker else {
+            return Ok(());
+        };
+        let Some(discovery) = &picker.engine().discovery else {
+            return Ok(());
+        };
         let pool = Arc::downgrade(self);
         let found = move |specs| {
             if let Some(pool) = pool.upgrade() {
@@ -99,14 +105,19 @@ impl RunningPool {
     /// Takes what the pool's objects say: members, objectives, rewrites.
     pub fn update(&self, spec: &PoolSpec, metrics: &Metrics) {
         self.fail_open.store(spec.fail_open, Ordering::Relaxed);
-        let discovers =
-            self.picker.as_ref().is_some_and(|picker| picker.engine().discovery.is_some());
+        let discovers = self
+            .picker
+            .as_ref()
+            .is_some_and(|picker| picker.engine().discovery.is_some());
         if !discovers {
             self.set_members(spec.members.iter().map(endpoint_spec).collect());
         }
         let Some(picker) = &self.picker else { return };
-        let objectives: HashMap<Arc<str>, i32> =
-            spec.objectives.iter().map(|(name, p)| (Arc::clone(name), *p)).collect();
+        let objectives: HashMap<Arc<str>, i32> = spec
+            .objectives
+            .iter()
+            .map(|(name, p)| (Arc::clone(name), *p))
+            .collect();
         let rewrites = RewriteTable::new(spec.rewrites.iter().map(rewrite_rule));
         rewrites.names().for_each(|name| metrics.models.pin(name));
         picker.set_policies(objectives, rewrites);
@@ -122,12 +133,14 @@ impl RunningPool {
                 unpicked.endpoints.to_vec()
             }
         };
-        let is_new = |endpoint: &&Arc<Endpoint>| {
-            !before.iter().any(|known| known.slot() == endpoint.slot())
-        };
+        let is_new =
+            |endpoint: &&Arc<Endpoint>| !before.iter().any(|known| known.slot() == endpoint.slot());
         let new: Vec<_> = endpoints.iter().filter(is_new).cloned().collect();
         if !new.is_empty() {
-            self.sources.lock().iter().for_each(|source| source.add(&new));
+            self.sources
+                .lock()
+                .iter()
+                .for_each(|source| source.add(&new));
         }
         self.ready.store(Arc::new(endpoints));
     }
@@ -142,19 +155,29 @@ impl RunningPool {
     #[must_use]
     pub fn endpoint_picker(&self) -> Option<Arc<dyn EndpointPicker>> {
         let picker = Arc::clone(self.picker.as_ref()?);
-        Some(Arc::new(Active { picker, activity: Arc::clone(&self.activity) }))
+        Some(Arc::new(Active {
+            picker,
+            activity: Arc::clone(&self.activity),
+        }))
     }
 
     /// Endpoints that have neither been scraped nor given up.
     #[must_use]
     pub fn pending(&self) -> usize {
-        self.sources.lock().iter().map(|source| source.pending()).sum()
+        self.sources
+            .lock()
+            .iter()
+            .map(|source| source.pending())
+            .sum()
     }
 }
 
 impl Drop for RunningPool {
     fn drop(&mut self) {
-        self.ready.load().iter().for_each(|endpoint| endpoint.mark_gone());
+        self.ready
+            .load()
+            .iter()
+            .for_each(|endpoint| endpoint.mark_gone());
     }
 }
 
@@ -183,5 +206,11 @@ fn endpoint_spec(member: &PoolMember) -> EndpointSpec {
 
 fn rewrite_rule(rule: &RewriteRule) -> (Vec<Arc<str>>, rewrite::Rule) {
     let rewrite = Arc::clone(&rule.rewrite);
-    (rule.models.clone(), rewrite::Rule { rewrite, targets: rule.targets.clone() })
+    (
+        rule.models.clone(),
+        rewrite::Rule {
+            rewrite,
+            targets: rule.targets.clone(),
+        },
+    )
 }

@@ -50,7 +50,13 @@ impl Publisher {
     #[must_use]
     pub fn new(registry: Registry, shared: Shared, limits: Limits) -> Self {
         let resources = Resources::default().with(Arc::clone(&shared.scraper));
-        Self { registry, resources, shared, limits, running: Mutex::default() }
+        Self {
+            registry,
+            resources,
+            shared,
+            limits,
+            running: Mutex::default(),
+        }
     }
 
     /// Brings the pools to where `translation` wants them and gives the snapshot to be published.
@@ -65,8 +71,12 @@ impl Publisher {
         let mut new = new.into_iter();
         for spec in &translation.pools {
             let name = name(spec);
-            let known = running.remove(&name).filter(|kept| kept.picker == spec.picker);
-            let Some(pool) = known.map(|kept| kept.pool).or_else(|| new.next()) else { continue };
+            let known = running
+                .remove(&name)
+                .filter(|kept| kept.picker == spec.picker);
+            let Some(pool) = known.map(|kept| kept.pool).or_else(|| new.next()) else {
+                continue;
+            };
             pool.update(spec, &self.shared.metrics);
             pools.push(Pool {
                 name: Arc::clone(&name),
@@ -75,10 +85,20 @@ impl Publisher {
                 protocol: spec.protocol,
                 ready: Arc::clone(&pool.ready),
             });
-            kept.insert(name, Kept { picker: spec.picker.clone(), pool });
+            kept.insert(
+                name,
+                Kept {
+                    picker: spec.picker.clone(),
+                    pool,
+                },
+            );
         }
         *running = kept;
-        Ok(Snapshot { table: translation.table, pools, limits: self.limits.clone() })
+        Ok(Snapshot {
+            table: translation.table,
+            pools,
+            limits: self.limits.clone(),
+        })
     }
 
     /// Pools that are new or get another picker, in the order of `specs`, ready to be used.
@@ -88,7 +108,9 @@ impl Publisher {
         running: &BTreeMap<Arc<str>, Kept>,
     ) -> Result<Vec<Arc<RunningPool>>, PickerError> {
         let is_new = |spec: &&PoolSpec| {
-            running.get(&name(spec)).is_none_or(|kept| kept.picker != spec.picker)
+            running
+                .get(&name(spec))
+                .is_none_or(|kept| kept.picker != spec.picker)
         };
         let make = |spec: &PoolSpec| {
             let name = name(spec);
@@ -117,7 +139,11 @@ impl Publisher {
     /// Pools at work, by name.
     #[must_use]
     pub fn pools(&self) -> Vec<Arc<RunningPool>> {
-        self.running.lock().values().map(|kept| Arc::clone(&kept.pool)).collect()
+        self.running
+            .lock()
+            .values()
+            .map(|kept| Arc::clone(&kept.pool))
+            .collect()
     }
 
     /// What the pools share.
@@ -129,7 +155,11 @@ impl Publisher {
     /// Counts a configuration as taken or refused.
     pub fn count(&self, taken: bool) {
         let result = if taken { "ok" } else { "refused" };
-        self.shared.metrics.reloads.get_or_create(&ResultLabel { result }).inc();
+        self.shared
+            .metrics
+            .reloads
+            .get_or_create(&ResultLabel { result })
+            .inc();
     }
 }
 
@@ -143,11 +173,7 @@ impl std::fmt::Debug for Publisher {
 ///
 /// # Errors
 /// A sentence that names place, cause and what is accepted.
-pub fn build(
-    text: &str,
-    registry: &Registry,
-    resources: &Resources,
-) -> Result<Engine, String> {
+pub fn build(text: &str, registry: &Registry, resources: &Resources) -> Result<Engine, String> {
     let config: EndpointPickerConfig =
         parse_picker_config(text).map_err(|error| error.to_string())?;
     let engine = suimon_picker::build(&config, registry, resources);

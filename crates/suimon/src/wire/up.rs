@@ -26,14 +26,25 @@ pub fn run(args: &UpArgs, registry: Registry) -> anyhow::Result<()> {
         }
     };
     runtime()?.block_on(async {
-        let replicas = if args.endpoints.is_empty() { simulate(args).await? } else { Vec::new() };
+        let replicas = if args.endpoints.is_empty() {
+            simulate(args).await?
+        } else {
+            Vec::new()
+        };
         let endpoints: Vec<SocketAddr> = match replicas.as_slice() {
-            [] => args.endpoints.iter().map(|url| resolve(url)).collect::<anyhow::Result<_>>()?,
+            [] => args
+                .endpoints
+                .iter()
+                .map(|url| resolve(url))
+                .collect::<anyhow::Result<_>>()?,
             replicas => replicas.iter().map(Replica::address).collect(),
         };
         let running = Running::start(&args.admin, &args.data_plane, registry).await?;
         running.publish_first(configure(args, &endpoints, picker)?)?;
-        println!("{}", welcome(args, running.admin_address(), endpoints.len()));
+        println!(
+            "{}",
+            welcome(args, running.admin_address(), endpoints.len())
+        );
         let never = || anyhow::bail!("nothing is watched");
         running.serve(watch::Changes::none(), never).await?;
         for replica in replicas {
@@ -59,7 +70,9 @@ async fn simulate(args: &UpArgs) -> anyhow::Result<Vec<Replica>> {
             ..Config::default()
         };
         for lora in &args.loras {
-            config.lora_modules.push(lora.parse().map_err(anyhow::Error::msg)?);
+            config
+                .lora_modules
+                .push(lora.parse().map_err(anyhow::Error::msg)?);
         }
         config.tuning.prefill_overhead = Delay::from_micros(30_000);
         config.tuning.prefill_time_per_token = Delay::from_micros(250);
@@ -73,15 +86,24 @@ async fn simulate(args: &UpArgs) -> anyhow::Result<Vec<Replica>> {
 /// The address of an endpoint that a user named.
 fn resolve(url: &str) -> anyhow::Result<SocketAddr> {
     let accepted = "accepted is http://HOST:PORT, as in http://10.0.0.5:8000";
-    let uri: http::Uri = url.parse().with_context(|| format!("endpoint `{url}`: {accepted}"))?;
+    let uri: http::Uri = url
+        .parse()
+        .with_context(|| format!("endpoint `{url}`: {accepted}"))?;
     let plain = uri.scheme_str() == Some("http") && matches!(uri.path(), "" | "/");
-    anyhow::ensure!(plain && uri.query().is_none(), "endpoint `{url}`: {accepted}");
-    let host = uri.host().with_context(|| format!("endpoint `{url}`: {accepted}"))?;
+    anyhow::ensure!(
+        plain && uri.query().is_none(),
+        "endpoint `{url}`: {accepted}"
+    );
+    let host = uri
+        .host()
+        .with_context(|| format!("endpoint `{url}`: {accepted}"))?;
     let host = host.trim_start_matches('[').trim_end_matches(']');
     let mut found = (host, uri.port_u16().unwrap_or(80))
         .to_socket_addrs()
         .with_context(|| format!("endpoint `{url}`: the host cannot be resolved"))?;
-    found.next().with_context(|| format!("endpoint `{url}`: the host has no address"))
+    found
+        .next()
+        .with_context(|| format!("endpoint `{url}`: the host has no address"))
 }
 
 /// One listener, one route, one pool: the same documents that a user would write.
@@ -97,8 +119,15 @@ fn configure(
     load::add("suimon up", &text, &mut world, &mut faults);
     anyhow::ensure!(faults.is_empty(), "{}", faults.join("\n"));
     let mut translation = translation(&world);
-    let pool = translation.pools.first_mut().context("the built-in pool is missing")?;
-    let lead = if args.endpoints.is_empty() { "sim" } else { "endpoint" };
+    let pool = translation
+        .pools
+        .first_mut()
+        .context("the built-in pool is missing")?;
+    let lead = if args.endpoints.is_empty() {
+        "sim"
+    } else {
+        "endpoint"
+    };
     pool.members = (0..)
         .zip(endpoints)
         .map(|(number, address): (usize, _)| PoolMember {
@@ -110,7 +139,10 @@ fn configure(
         .collect();
     if let (Some(config), Some(path)) = (picker, &args.picker_config) {
         let source = Arc::from(path.display().to_string());
-        pool.picker = PickerRef::Inside { source, config: Arc::from(config) };
+        pool.picker = PickerRef::Inside {
+            source,
+            config: Arc::from(config),
+        };
     }
     Ok(translation)
 }
@@ -123,7 +155,10 @@ fn welcome(args: &UpArgs, admin: SocketAddr, endpoints: usize) -> String {
         SocketAddr::from((args.address, args.port))
     };
     let (what, model) = if args.endpoints.is_empty() {
-        (format!("{endpoints} simulated vLLM replicas of {}", args.model), args.model.as_str())
+        (
+            format!("{endpoints} simulated vLLM replicas of {}", args.model),
+            args.model.as_str(),
+        )
     } else {
         (format!("{endpoints} model servers"), "MODEL")
     };
@@ -144,10 +179,19 @@ mod tests {
 
     #[test]
     fn endpoints_are_addresses_or_say_what_is_accepted() {
-        assert_eq!(resolve("http://127.0.0.1:8000").unwrap(), ([127, 0, 0, 1], 8000).into());
+        assert_eq!(
+            resolve("http://127.0.0.1:8000").unwrap(),
+            ([127, 0, 0, 1], 8000).into()
+        );
         assert_eq!(resolve("http://127.0.0.1").unwrap().port(), 80);
         assert_eq!(resolve("http://[::1]:81/").unwrap().to_string(), "[::1]:81");
-        for wrong in ["127.0.0.1:8000", "https://a:1", "http://a:1/path", "http://", "x y"] {
+        for wrong in [
+            "127.0.0.1:8000",
+            "https://a:1",
+            "http://a:1/path",
+            "http://",
+            "x y",
+        ] {
             let error = crate::chain(&resolve(wrong).unwrap_err());
             assert!(error.contains("http://HOST:PORT"), "{wrong}: {error}");
         }

@@ -37,7 +37,9 @@ pub(super) fn path(path: &Path) -> notify::Result<Changes> {
     for folder in folders(path) {
         watcher.watch(&folder, RecursiveMode::NonRecursive)?;
     }
-    Ok(Changes { watching: Some((receiver, watcher)) })
+    Ok(Changes {
+        watching: Some((receiver, watcher)),
+    })
 }
 
 fn folders(path: &Path) -> Vec<PathBuf> {
@@ -53,7 +55,12 @@ fn folders(path: &Path) -> Vec<PathBuf> {
     let mut folders = vec![folder(path)];
     if let Ok(target) = path.canonicalize() {
         let target = folder(&target);
-        if folders.first().and_then(|first| first.canonicalize().ok()).as_ref() != Some(&target) {
+        if folders
+            .first()
+            .and_then(|first| first.canonicalize().ok())
+            .as_ref()
+            != Some(&target)
+        {
             folders.push(target);
         }
     }
@@ -70,7 +77,9 @@ impl Changes {
 
     /// Waits for the next change and for things to settle after it.
     pub(super) async fn next(&mut self) {
-        let Some((changes, _)) = &mut self.watching else { return std::future::pending().await };
+        let Some((changes, _)) = &mut self.watching else {
+            return std::future::pending().await;
+        };
         if changes.recv().await.is_none() {
             return std::future::pending().await;
         }

@@ -63,7 +63,8 @@ impl Picker for WeightedRandomPicker {
                 .filter(|(index, _)| open(*index, chosen))
                 .map(|(_, &total)| weight(total))
                 .sum();
-            if sum <= 0.0 {
+            // No proportions follow from nothing, nor from a sum beyond all numbers.
+            if sum <= 0.0 || !sum.is_finite() {
                 break;
             }
             let mut left = rng.random_range(0.0..sum);
@@ -108,14 +109,16 @@ mod tests {
     }
 
     #[test]
-    fn without_a_positive_total_all_are_alike() {
+    fn without_proportions_all_are_alike() {
         let mut rng = SmallRng::seed_from_u64(5);
-        let mut seen = [false; 3];
-        for _ in 0..200 {
-            let mut chosen = Vec::new();
-            WeightedRandomPicker { limit: 1 }.pick(&[0.0, -1.0, 0.0], &mut rng, &mut chosen);
-            seen[chosen[0] as usize] = true;
+        for totals in [[0.0, -1.0, 0.0], [f64::MAX; 3], [f64::INFINITY; 3]] {
+            let mut seen = [false; 3];
+            for _ in 0..200 {
+                let mut chosen = Vec::new();
+                WeightedRandomPicker { limit: 1 }.pick(&totals, &mut rng, &mut chosen);
+                seen[chosen[0] as usize] = true;
+            }
+            assert_eq!(seen, [true; 3], "{totals:?}");
         }
-        assert_eq!(seen, [true; 3]);
     }
 }
