@@ -141,7 +141,7 @@ const PICKER_MISTAKES: [[&str; 3]; 6] = [
     [
         "- type: core-metrics-extractor",
         "- type: core-metrics-extractor\n- type: utilization-detector\n  parameters: {queueDepthTreshold: 5}",
-        "error: @: plugin `utilization-detector` (type `utilization-detector`): parameters: line 1: \
+        "error: @: plugin `utilization-detector` (type `utilization-detector`): parameters: \
          `queueDepthTreshold`: unknown field `queueDepthTreshold`; did you mean \
          `queueDepthThreshold`; accepted: `queueDepthThreshold`, `kvCacheUtilThreshold`, \
          `metricsStalenessThreshold`, `headroom`",

@@ -1,5 +1,7 @@
 //! Later turns of a conversation go where its prefix is.
 
+#![expect(clippy::unwrap_used, reason = "a test fails by it, in its helpers too")]
+
 use suimon_testkit::{Gateway, Message, Sims, chat_body, documents, post};
 
 const CONVERSATIONS: usize = 6;

@@ -1,5 +1,12 @@
 //! The dashboard in a real browser: what it shows after a conversation.
 
+#![expect(
+    clippy::expect_used,
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a test fails by it, in its helpers too"
+)]
+
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 

@@ -31,9 +31,10 @@ fn fail_open_sends_the_request_as_it_is_to_a_pod() {
     let sims = Sims::start(2);
     let gateway = Gateway::start(BINARY, &documents(&sims, ", failureMode: FailOpen"));
     let body = chat_body("llama", &["hello"]);
+    let mut client = gateway.client();
     for _ in 0..4 {
         let spoofed = "x-gateway-destination-endpoint: 169.254.169.254:80\r\nx-prefiller-host-port: 10.9.9.9:1\r\n";
-        let answer = gateway.ask(post("/v1/chat/completions", &body, spoofed));
+        let answer = client.ask(post("/v1/chat/completions", &body, spoofed));
         assert_eq!(answer.status(), 200, "{}", answer.text());
     }
     assert_eq!(sims.received(), [2, 2], "they take turns");

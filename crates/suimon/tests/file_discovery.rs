@@ -1,5 +1,7 @@
 //! A pool whose endpoints are listed in a file.
 
+#![expect(clippy::unwrap_used, reason = "a test fails by it, in its helpers too")]
+
 use std::fmt::Write as _;
 use std::path::Path;
 

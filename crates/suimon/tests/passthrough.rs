@@ -150,7 +150,7 @@ fn what_the_picker_cannot_read_is_refused_with_the_status_of_vllm() {
         let body = case
             .request
             .as_ref()
-            .map_or("{\"model\": \"tiny\", ".into(), |r| r.to_string());
+            .map_or_else(|| "{\"model\": \"tiny\", ".to_owned(), ToString::to_string);
         let response = gateway.ask(post(&case.path, &body, ""));
         assert_eq!(response.status(), case.status, "{name}");
         assert_eq!(response.json()["error"]["type"], "invalid_request_error");

@@ -51,15 +51,16 @@ fn only_the_name_changes_whatever_its_length() {
         };
         let whole = post(CHAT, &around("llama3"), "");
         let (head, body) = whole.split_once("\r\n\r\n").unwrap();
+        let (first, rest) = body.split_at(5);
         let chunked = format!(
             "{}\r\ntransfer-encoding: chunked\r\n\r\n5\r\n{}\r\n{:x}\r\n{}\r\n0\r\n\r\n",
             head.split("\r\n")
                 .filter(|line| !line.starts_with("content-length"))
                 .collect::<Vec<_>>()
                 .join("\r\n"),
-            &body[..5],
-            body.len() - 5,
-            &body[5..]
+            first,
+            rest.len(),
+            rest
         );
         for request in [whole.clone(), chunked] {
             let response = gateway.ask(request);
