@@ -64,12 +64,7 @@ pub(super) fn runtime() -> anyhow::Result<tokio::runtime::Runtime> {
 
 /// Translates a world without a cluster and tells its problems to the log.
 pub(super) fn translation(world: &World) -> Translation {
-    let controller_name = CONTROLLER_NAME.to_owned();
-    let options = TranslateOptions {
-        controller_name,
-        standalone: true,
-    };
-    let translation = translate(world, &options);
+    let translation = translated(world);
     for problem in &translation.problems {
         match problem.severity {
             Severity::Note => tracing::debug!("{problem}"),
@@ -78,6 +73,16 @@ pub(super) fn translation(world: &World) -> Translation {
         }
     }
     translation
+}
+
+/// Translates a world without a cluster.
+pub(super) fn translated(world: &World) -> Translation {
+    let controller_name = CONTROLLER_NAME.to_owned();
+    let options = TranslateOptions {
+        controller_name,
+        standalone: true,
+    };
+    translate(world, &options)
 }
 
 // === impl Running ===

@@ -9,7 +9,7 @@ use suimon_routing::table::{PickerRef, PoolMember};
 use suimon_routing::{Translation, World};
 use suimon_sim::{Config, Delay, Replica};
 
-use super::gateway::{Running, runtime, translation};
+use super::gateway::{Running, runtime, translated};
 use super::{load, watch};
 use crate::cli::UpArgs;
 
@@ -118,7 +118,8 @@ fn configure(
     let (mut world, mut faults) = (World::default(), Vec::new());
     load::add("suimon up", &text, &mut world, &mut faults);
     anyhow::ensure!(faults.is_empty(), "{}", faults.join("\n"));
-    let mut translation = translation(&world);
+    // The pool of the documents has no Pods, which is no problem here: it gets its members below.
+    let mut translation = translated(&world);
     let pool = translation
         .pools
         .first_mut()
