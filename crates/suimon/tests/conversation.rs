@@ -90,3 +90,38 @@ fn later_turns_go_to_the_replica_that_holds_the_prefix() {
         );
     }
 }
+
+#[test]
+fn a_streamed_turn_counts_as_well() {
+    let sims = Sims::start(3);
+    let yaml = [
+        documents::GATEWAY,
+        &documents::route_to_pool("models"),
+        &documents::pool("models", &sims.addresses(), ""),
+    ];
+    let gateway = Gateway::start(env!("CARGO_BIN_EXE_suimon"), &yaml.concat());
+    let streamed = |messages: &[&str]| {
+        let body = chat_body("llama", messages).replacen(
+            '{',
+            "{\"stream\":true,\"stream_options\":{\"include_usage\":true},",
+            1,
+        );
+        let answer = gateway.ask(post("/v1/chat/completions", &body, ""));
+        assert_eq!(answer.status(), 200, "{}", answer.text());
+        let events = answer.events();
+        assert_eq!(events.last().map(String::as_str), Some("[DONE]"));
+        let usage: serde_json::Value = serde_json::from_str(&events[events.len() - 2]).unwrap();
+        let cached = usage["usage"]["prompt_tokens_details"]["cached_tokens"].as_u64();
+        let decision = gateway.decision(&answer.need("x-request-id"));
+        assert_eq!(decision["outcome"]["cachedTokens"].as_u64(), cached);
+        (answer.need("x-inference-pod"), cached)
+    };
+    let opening = opening(0);
+    let (home, cached) = streamed(&[&opening]);
+    assert!(cached.unwrap_or_default() == 0);
+    for turn in 0..3 {
+        let (pod, cached) = streamed(&[&opening, "an answer", &format!("question {turn}")]);
+        assert_eq!(pod, home);
+        assert!(cached > Some(0));
+    }
+}

@@ -1,7 +1,6 @@
 //! SIGTERM: open streams end as they would have, new connections are refused.
 
 use std::net::TcpStream;
-use std::process::Command;
 
 use suimon_sim::Delay;
 use suimon_testkit::{
@@ -103,27 +102,4 @@ fn what_does_not_end_is_cut_after_the_drain_timeout() {
         gateway.log()
     );
     assert_eventually("the server is told", || server.closed().len() == 1);
-}
-
-#[test]
-fn ctrl_c_ends_up() {
-    let mut gateway = Gateway::up(BINARY, &["--replicas", "2"]);
-    let answer = gateway.chat("meta-llama/Llama-3.1-8B-Instruct", &["Hello"]);
-    assert_eq!(answer.status(), 200);
-    let log = gateway.log();
-    for part in [
-        format!("curl http://{}/v1/chat/completions", gateway.address),
-        format!("dashboard  http://{}", gateway.admin),
-    ] {
-        assert!(log.contains(&part), "`{part}` is not in:\n{log}");
-    }
-    let kill = format!("kill -INT {}", gateway.id());
-    assert!(
-        Command::new("sh")
-            .args(["-c", &kill])
-            .status()
-            .unwrap()
-            .success()
-    );
-    assert_eq!(gateway.await_end().code(), Some(0));
 }

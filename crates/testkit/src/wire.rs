@@ -294,7 +294,8 @@ impl Wire {
         match self.stream.read(&mut piece) {
             Ok(0) | Err(_) => false,
             Ok(count) => {
-                self.buffer.extend(piece.iter().take(count));
+                self.buffer
+                    .extend_from_slice(piece.get(..count).unwrap_or_default());
                 true
             }
         }
