@@ -228,7 +228,7 @@ impl Endpoint {
 impl Ledger {
     fn unseen_of(&self, epoch: u64) -> &AtomicU32 {
         let [even, odd] = &self.unseen;
-        if epoch % 2 == 0 { even } else { odd }
+        if epoch.is_multiple_of(2) { even } else { odd }
     }
 
     fn unseen(&self) -> u32 {

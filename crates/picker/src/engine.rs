@@ -24,8 +24,8 @@ pub struct Engine {
     pub(crate) parsers: Parsers,
     pub(crate) uncached: Option<Key<UncachedTokens>>,
     pub(crate) graph: Graph,
-    /// Sources with the extractors that read what they fetch.
-    pub sources: Vec<(Arc<dyn Source>, Vec<Arc<dyn Extractor>>)>,
+    /// Where the endpoints' figures come from.
+    pub sources: Vec<Feed>,
     /// Finds the endpoints in place of the pool's selector.
     pub discovery: Option<Arc<dyn Discovery>>,
     /// The configuration with all that was implied.
@@ -44,6 +44,9 @@ pub struct Outline {
     /// The picker.
     pub picker: Arc<str>,
 }
+
+/// A source with the extractors that read what it fetches, in order.
+pub type Feed = (Arc<dyn Source>, Vec<Arc<dyn Extractor>>);
 
 /// Which APIs a pool reads.
 #[derive(Debug, Default)]

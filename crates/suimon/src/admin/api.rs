@@ -128,7 +128,7 @@ fn endpoint_state(endpoint: &Endpoint, now: Instant) -> EndpointState {
             (true, false) => "stale",
             (true, true) => "fresh",
         },
-        age_ms: known.then(|| load.age.as_secs_f64() * 1e3),
+        age_ms: known.then_some(load.age.as_secs_f64() * 1e3),
         waiting: known.then_some(metrics.waiting),
         running: known.then_some(metrics.running),
         kv_usage: known.then_some(metrics.kv_usage),

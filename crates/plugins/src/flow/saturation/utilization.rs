@@ -163,10 +163,7 @@ mod tests {
         let half = metrics().kv_usage(0.4);
         let over = metrics().waiting(10).kv_usage(0.1);
         assert_eq!(saturation(&Pool::of([Some(metrics())])), 0.0);
-        assert_eq!(
-            saturation(&Pool::of([Some(full.clone()), Some(metrics())])),
-            0.5
-        );
+        assert_eq!(saturation(&Pool::of([Some(full), Some(metrics())])), 0.5);
         assert!((saturation(&Pool::of([Some(half)])) - 0.5).abs() < 1e-6);
         assert_eq!(saturation(&Pool::of([Some(over)])), 2.0);
     }
