@@ -12,10 +12,9 @@ use suimon_api::picker_config::EndpointPickerConfig;
 
 use crate::attribute::UncachedTokens;
 use crate::effective::{Effective, EffectiveEntry, EffectiveProfile, EffectiveRef};
-use crate::engine::{Engine, Parsers};
+use crate::engine::{Engine, Feed, Parsers};
 use crate::plugin::{BuildError, Resources};
 use crate::registry::Registry;
-use crate::role::{Extractor, Source};
 use crate::schedule::{Profile, ProfileSet, Weighted};
 use instances::Instances;
 
@@ -111,7 +110,7 @@ pub fn build(
     check_gates(config)?;
     let mut instances = Instances::new(registry, resources);
     instances.configured(&config.plugins)?;
-    let mut profiles = implied::profiles(config, &mut instances)?;
+    let mut profiles = implied::profiles(config, &instances)?;
     let handler = implied::handler(&profiles, &mut instances)?;
     implied::policies(&mut instances)?;
     let parsers = implied::parsers(config, &mut instances)?;
@@ -226,13 +225,13 @@ fn build_profile(
                 scorer,
             });
         }
-        if let Some(own) = roles.picker.clone() {
-            if let Some((other, _)) = picker.replace((Arc::clone(&name), own)) {
-                return Err(ConfigError::Profile {
-                    profile: profile.name.clone(),
-                    why: format!("has two pickers, `{other}` and `{name}`; one is accepted"),
-                });
-            }
+        if let Some(own) = roles.picker.clone()
+            && let Some((other, _)) = picker.replace((Arc::clone(&name), own))
+        {
+            return Err(ConfigError::Profile {
+                profile: profile.name.clone(),
+                why: format!("has two pickers, `{other}` and `{name}`; one is accepted"),
+            });
         }
     }
     let picker = match picker {
@@ -268,12 +267,10 @@ fn resolve_parsers(
     Ok(resolved)
 }
 
-type Sources = Vec<(Arc<dyn Source>, Vec<Arc<dyn Extractor>>)>;
-
 fn resolve_sources(
     sources: &[(EffectiveRef, Vec<EffectiveRef>)],
     instances: &Instances<'_>,
-) -> Result<Sources, ConfigError> {
+) -> Result<Vec<Feed>, ConfigError> {
     sources
         .iter()
         .map(|(source, extractors)| {

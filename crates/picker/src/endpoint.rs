@@ -144,6 +144,7 @@ impl Endpoint {
         Load {
             fresh: age <= STALE_AFTER,
             age,
+            late: age.saturating_sub(metrics.grace),
             waiting: metrics.waiting.saturating_add(unseen),
             running: metrics.running.saturating_add(unseen),
             scraped_waiting: metrics.waiting,
@@ -227,7 +228,7 @@ impl Endpoint {
 impl Ledger {
     fn unseen_of(&self, epoch: u64) -> &AtomicU32 {
         let [even, odd] = &self.unseen;
-        if epoch % 2 == 0 { even } else { odd }
+        if epoch.is_multiple_of(2) { even } else { odd }
     }
 
     fn unseen(&self) -> u32 {

@@ -24,26 +24,29 @@ pub struct Engine {
     pub(crate) parsers: Parsers,
     pub(crate) uncached: Option<Key<UncachedTokens>>,
     pub(crate) graph: Graph,
-    /// Sources with the extractors that read what they fetch.
-    pub sources: Vec<(Arc<dyn Source>, Vec<Arc<dyn Extractor>>)>,
+    /// Where the endpoints' figures come from.
+    pub sources: Vec<Feed>,
     /// Finds the endpoints in place of the pool's selector.
     pub discovery: Option<Arc<dyn Discovery>>,
     /// The configuration with all that was implied.
     pub effective: Effective,
 }
 
-/// What a profile runs, by the names of the instances.
-#[derive(Debug, Clone, PartialEq)]
+/// What a profile runs.
+#[derive(Debug, Clone)]
 pub struct Outline {
     /// Name of the profile.
     pub name: Arc<str>,
-    /// Filters.
+    /// Filters in order.
     pub filters: Vec<Arc<str>>,
     /// Scorers with their weights.
     pub scorers: Vec<(Arc<str>, f64)>,
     /// The picker.
     pub picker: Arc<str>,
 }
+
+/// A source with the extractors that read what it fetches, in order.
+pub type Feed = (Arc<dyn Source>, Vec<Arc<dyn Extractor>>);
 
 /// Which APIs a pool reads.
 #[derive(Debug, Default)]
@@ -56,9 +59,25 @@ pub(crate) struct Parsers {
 // === impl Engine ===
 
 impl Engine {
-    /// What each profile runs, by name and in order.
-    pub fn outlines(&self) -> impl Iterator<Item = Outline> {
-        self.profiles.iter().map(|profile| Outline {
+    /// Empty columns and states for one pick.
+    pub(crate) fn storage(&self) -> (Columns, States) {
+        self.graph.storage()
+    }
+}
+
+impl std::fmt::Debug for Engine {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Engine")
+            .field("profiles", &self.profiles)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Engine {
+    /// What each profile runs, for display.
+    #[must_use]
+    pub fn outline(&self) -> Vec<Outline> {
+        let outline = |profile: &Profile| Outline {
             name: Arc::clone(&profile.name),
             filters: profile
                 .filters
@@ -71,20 +90,8 @@ impl Engine {
                 .map(|s| (Arc::clone(&s.name), s.weight))
                 .collect(),
             picker: Arc::clone(&profile.picker.0),
-        })
-    }
-
-    /// Empty columns and states for one pick.
-    pub(crate) fn storage(&self) -> (Columns, States) {
-        self.graph.storage()
-    }
-}
-
-impl std::fmt::Debug for Engine {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Engine")
-            .field("profiles", &self.profiles)
-            .finish_non_exhaustive()
+        };
+        self.profiles.iter().map(outline).collect()
     }
 }
 

@@ -49,7 +49,7 @@ pub use columns::{Attribute, Columns, Key, StateKey, States};
 pub use decision::{Decision, InFlight, ModelNames};
 pub use effective::Effective;
 pub use endpoint::{Endpoint, EndpointSpec};
-pub use engine::{Engine, Outline};
+pub use engine::{Engine, Feed};
 pub use error::PickError;
 pub use metrics::{Load, Lora, Metrics};
 pub use pick::{PickerParts, PoolPicker};

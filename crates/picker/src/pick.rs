@@ -1,5 +1,7 @@
 //! **The walk**: from a request to a decision.
 
+mod model;
+
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -7,7 +9,7 @@ use arc_swap::ArcSwap;
 use http::{HeaderMap, HeaderName};
 use parking_lot::Mutex;
 use smallvec::SmallVec;
-use suimon_llm::{ApiKind, InferenceRequest, ModelField, ParseError};
+use suimon_llm::{ApiKind, InferenceRequest, ParseError};
 
 use crate::clock::Clock;
 use crate::decision::{Decision, InFlight, ModelNames};
@@ -21,6 +23,8 @@ use crate::schedule::{Results, schedule};
 use crate::scratch::{Scratch, Shelf};
 use crate::view::{Produce, Request, Scheduled, View};
 
+pub use model::REWRITE_HEADERS;
+
 /// Priority of a request without an objective.
 const DEFAULT_PRIORITY: i32 = 0;
 
@@ -31,12 +35,6 @@ const FALLBACKS: usize = 3;
 pub const OBJECTIVE_HEADERS: [HeaderName; 2] = [
     HeaderName::from_static("x-llm-d-inference-objective"),
     HeaderName::from_static("x-gateway-inference-objective"),
-];
-
-/// Headers that name a model to use instead; the first that is present counts.
-pub const REWRITE_HEADERS: [HeaderName; 2] = [
-    HeaderName::from_static("x-llm-d-model-name-rewrite"),
-    HeaderName::from_static("x-gateway-model-name-rewrite"),
 ];
 
 /// Picks for one pool inside this process.
@@ -195,10 +193,10 @@ impl PoolPicker {
         let inference = match request.body {
             Body::Absent => InferenceRequest::opaque(),
             Body::Invalid(_) if kind == ApiKind::Opaque => InferenceRequest::opaque(),
-            Body::Invalid(error) => return Err(ParseError::from(error.clone()).into()),
+            Body::Invalid(error) => return Err(ParseError::from(*error).into()),
             Body::Fields(fields) => InferenceRequest::parse(kind, fields)?,
         };
-        let model = target_model(request, &inference, pool, scratch)?;
+        let model = model::target(request, &inference, pool, &mut scratch.rng)?;
         let objective = first_header(request.headers, &OBJECTIVE_HEADERS);
         let priority = objective.and_then(|name| pool.objectives.get(name).copied());
         Ok(Asked {
@@ -216,86 +214,113 @@ impl PoolPicker {
         pool: &PoolSnapshot,
         (scratch, now): (&mut Scratch, Instant),
     ) -> Result<(u32, HeaderMap, u64), PickError> {
-        let Scratch {
-            load,
-            candidates,
-            columns,
-            states,
-            results,
-            rng,
-        } = scratch;
-        if candidates.is_empty() {
+        if scratch.candidates.is_empty() {
             return Err(PickError::NoEndpoints);
         }
-        let request = &Request {
-            id: pick.id,
-            headers: pick.headers,
-            inference: &asked.inference,
-            body: match pick.body {
-                Body::Fields(fields) => fields.bytes(),
-                Body::Absent | Body::Invalid(_) => &[],
-            },
-            model: &asked.model.target,
-            priority: asked.priority,
-        };
-        let endpoints = &*pool.endpoints;
-        if asked.priority < 0 {
-            let view = View {
-                request,
-                endpoints,
-                load,
-                columns,
-                now,
-            };
-            if self.engine.detector.saturation(&view, candidates) >= 1.0 {
-                return Err(PickError::Saturated);
-            }
+        let request = &asked.request(pick);
+        self.admit(request, pool, (scratch, now))?;
+        self.produce(request, pool, scratch);
+        let target = self.schedule(request, pool, (scratch, now))?;
+        let set_headers = self.pre_request(request, pool, (scratch, target));
+        let tokens = self.tokens(&asked.inference, (scratch, target));
+        Ok((target, set_headers, tokens))
+    }
+
+    /// A request of negative priority is refused while the pool is saturated.
+    fn admit(
+        &self,
+        request: &Request<'_>,
+        pool: &PoolSnapshot,
+        (scratch, now): (&Scratch, Instant),
+    ) -> Result<(), PickError> {
+        if request.priority >= 0 {
+            return Ok(());
         }
-        let places = &pool.places;
+        let view = View {
+            request,
+            endpoints: &pool.endpoints,
+            load: &scratch.load,
+            columns: &scratch.columns,
+            now,
+        };
+        let saturation = self.engine.detector.saturation(&view, &scratch.candidates);
+        if saturation >= 1.0 {
+            return Err(PickError::Saturated);
+        }
+        Ok(())
+    }
+
+    /// Fills the columns.
+    fn produce(&self, request: &Request<'_>, pool: &PoolSnapshot, scratch: &mut Scratch) {
         let mut produce = Produce {
             request,
-            endpoints,
-            load,
-            candidates,
-            places,
-            columns: &mut *columns,
-            states: &mut *states,
+            endpoints: &pool.endpoints,
+            load: &scratch.load,
+            candidates: &scratch.candidates,
+            places: &pool.places,
+            columns: &mut scratch.columns,
+            states: &mut scratch.states,
         };
         for producer in &self.engine.producers {
             producer.produce(&mut produce);
         }
+    }
+
+    /// Place of the endpoint that the request goes to.
+    fn schedule(
+        &self,
+        request: &Request<'_>,
+        pool: &PoolSnapshot,
+        (scratch, now): (&mut Scratch, Instant),
+    ) -> Result<u32, PickError> {
         let view = View {
             request,
-            endpoints,
-            load,
-            columns,
+            endpoints: &pool.endpoints,
+            load: &scratch.load,
+            columns: &scratch.columns,
             now,
         };
-        let (profiles, handler) = (&self.engine.profiles, &*self.engine.handler);
-        let primary = schedule(profiles, handler, &view, candidates, (results, rng))?;
-        let target = results
-            .run(primary)
-            .and_then(|run| run.chosen_places().next());
-        let target = target.ok_or(PickError::Filtered)?;
+        let primary = schedule(
+            &self.engine.profiles,
+            &*self.engine.handler,
+            &view,
+            &scratch.candidates,
+            (&mut scratch.results, &mut scratch.rng),
+        )?;
+        let run = scratch.results.run(primary);
+        run.and_then(|run| run.chosen_places().next())
+            .ok_or(PickError::Filtered)
+    }
+
+    /// Headers that the hooks set on the request.
+    fn pre_request(
+        &self,
+        request: &Request<'_>,
+        pool: &PoolSnapshot,
+        (scratch, target): (&mut Scratch, u32),
+    ) -> HeaderMap {
         let mut set_headers = HeaderMap::new();
-        let set = &mut set_headers;
         let mut scheduled = Scheduled {
             request,
-            endpoints,
+            endpoints: &pool.endpoints,
             target,
-            columns,
-            states,
-            set_headers: set,
+            columns: &scratch.columns,
+            states: &mut scratch.states,
+            set_headers: &mut set_headers,
         };
         for hook in &self.engine.pre_request {
             hook.pre_request(&mut scheduled);
         }
+        set_headers
+    }
+
+    /// Prompt tokens that the target has to compute: those not in its cache, where that is known.
+    fn tokens(&self, inference: &InferenceRequest<'_>, (scratch, target): (&Scratch, u32)) -> u64 {
         let uncached = self
             .engine
             .uncached
-            .and_then(|key| columns.read(key).get(target as usize).copied());
-        let tokens = uncached.unwrap_or_else(|| asked.inference.prompts.token_estimate());
-        Ok((target, set_headers, tokens))
+            .and_then(|key| scratch.columns.read(key).get(target as usize).copied());
+        uncached.unwrap_or_else(|| inference.prompts.token_estimate())
     }
 
     /// Takes the request into the ledger and writes the decision down.
@@ -346,53 +371,23 @@ impl std::fmt::Debug for PoolPicker {
     }
 }
 
-/// The model that the endpoint is asked for: by a rule, else by header, else as the client said.
-fn target_model(
-    request: &PickRequest<'_>,
-    inference: &InferenceRequest<'_>,
-    pool: &PoolSnapshot,
-    scratch: &mut Scratch,
-) -> Result<ModelNames, PickError> {
-    let named = names_model(inference.kind) && !matches!(request.body, Body::Absent);
-    let (incoming, replace) = match &inference.model {
-        ModelField::Name { name, range } => (*name, range.clone()),
-        ModelField::Missing { insert } => ("", insert.clone()),
-        ModelField::NotAString if named => return Err(PickError::ModelNotAString),
-        // What is not interpreted may mean anything by `model`.
-        ModelField::NotAString => ("", 0..0),
-    };
-    let incoming: Arc<str> = Arc::from(incoming);
-    if !named {
-        return Ok(ModelNames {
-            target: Arc::clone(&incoming),
-            incoming,
-            replace: None,
-        });
-    }
-    let target = match pool.rewrites.rule(&incoming) {
-        Some(rule) => rule.draw(&mut scratch.rng).cloned(),
-        None => first_header(request.headers, &REWRITE_HEADERS)
-            .filter(|model| !model.is_empty())
-            .map(Arc::from),
-    };
-    let target = target.unwrap_or_else(|| Arc::clone(&incoming));
-    if target.is_empty() {
-        return Err(PickError::ModelMissing);
-    }
-    let replace = (target != incoming).then_some(replace);
-    Ok(ModelNames {
-        incoming,
-        target,
-        replace,
-    })
-}
+// === impl Asked ===
 
-/// Whether a request to this API has to name a model.
-const fn names_model(kind: ApiKind) -> bool {
-    !matches!(
-        kind,
-        ApiKind::CountTokens | ApiKind::Conversations | ApiKind::Opaque
-    )
+impl Asked<'_> {
+    /// The request as plugins see it.
+    fn request<'a>(&'a self, pick: &PickRequest<'a>) -> Request<'a> {
+        Request {
+            id: pick.id,
+            headers: pick.headers,
+            inference: &self.inference,
+            body: match pick.body {
+                Body::Fields(fields) => fields.bytes(),
+                Body::Absent | Body::Invalid(_) => &[],
+            },
+            model: &self.model.target,
+            priority: self.priority,
+        }
+    }
 }
 
 fn first_header<'a>(headers: &'a HeaderMap, names: &[HeaderName]) -> Option<&'a str> {

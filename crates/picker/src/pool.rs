@@ -1,6 +1,6 @@
 //! A pool at one moment: endpoints, objectives and rewrites together, swapped as one.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use crate::endpoint::{Endpoint, EndpointSpec};
@@ -24,7 +24,7 @@ pub struct PoolSnapshot {
 
 impl PoolSnapshot {
     /// The same pool with the endpoints of `specs`. Those that stay keep their state; those that go
-    /// are marked as gone.
+    /// are marked as gone. Of specs with the same id the first counts.
     #[must_use]
     pub fn with_members(&self, specs: Vec<EndpointSpec>) -> Self {
         let mut known: HashMap<&str, &Arc<Endpoint>> = self
@@ -33,7 +33,11 @@ impl PoolSnapshot {
             .map(|endpoint| (&**endpoint.id(), endpoint))
             .collect();
         let mut endpoints: Vec<Arc<Endpoint>> = Vec::with_capacity(specs.len());
+        let mut taken: HashSet<Arc<str>> = HashSet::with_capacity(specs.len());
         for spec in specs {
+            if !taken.insert(Arc::clone(&spec.id)) {
+                continue;
+            }
             match known
                 .get(&*spec.id)
                 .filter(|endpoint| *endpoint.spec() == spec)
@@ -100,6 +104,19 @@ mod tests {
         );
         assert!(by(&first, "a").is_gone());
         assert!(!by(&second, "a").is_gone());
+    }
+
+    #[test]
+    fn of_specs_with_one_id_the_first_counts() {
+        let first = PoolSnapshot::default().with_members(vec![spec("a", 1), spec("b", 2)]);
+        let twice = vec![spec("b", 2), spec("a", 1), spec("b", 9), spec("a", 1)];
+        let second = first.with_members(twice);
+        let members = |pool: &PoolSnapshot| -> Vec<(Arc<str>, u16, u32)> {
+            let member = |e: &Arc<Endpoint>| (Arc::clone(e.id()), e.address().port(), e.slot());
+            pool.endpoints.iter().map(member).collect()
+        };
+        assert_eq!(members(&second), members(&first));
+        assert!(second.endpoints.iter().all(|endpoint| !endpoint.is_gone()));
     }
 
     #[test]

@@ -48,7 +48,7 @@ impl Recorder {
         let one_in = u32::try_from(endpoints / FULL_RECORDS_UP_TO)
             .unwrap_or(u32::MAX)
             .max(1);
-        self.limit > 0 && random % one_in == 0
+        self.limit > 0 && random.is_multiple_of(one_in)
     }
 
     fn push(&self, record: Arc<Record>) {

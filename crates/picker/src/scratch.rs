@@ -26,7 +26,7 @@ pub(crate) struct Scratch {
 
 /// Scratches that are not in use. Holds as many as picks ever ran at once.
 pub(crate) struct Shelf {
-    free: Mutex<Vec<Box<Scratch>>>,
+    free: Mutex<Vec<Scratch>>,
     seeds: Mutex<SmallRng>,
 }
 
@@ -61,22 +61,22 @@ impl Shelf {
         }
     }
 
-    pub(crate) fn take(&self, engine: &Engine) -> Box<Scratch> {
+    pub(crate) fn take(&self, engine: &Engine) -> Scratch {
         if let Some(scratch) = self.free.lock().pop() {
             return scratch;
         }
         let (columns, states) = engine.storage();
-        Box::new(Scratch {
+        Scratch {
             load: Vec::new(),
             candidates: Vec::new(),
             columns,
             states,
             results: Results::default(),
             rng: SmallRng::from_rng(&mut *self.seeds.lock()),
-        })
+        }
     }
 
-    pub(crate) fn give(&self, scratch: Box<Scratch>) {
+    pub(crate) fn give(&self, scratch: Scratch) {
         self.free.lock().push(scratch);
     }
 }

@@ -166,7 +166,7 @@ mod tests {
     impl Naive {
         fn acquire(&mut self, hashes: &[u64]) -> Option<usize> {
             let present = |hash: &u64| self.used.contains(hash) || self.idle.contains(hash);
-            let hits = hashes.iter().take_while(|hash| present(*hash)).count();
+            let hits = hashes.iter().take_while(|hash| present(hash)).count();
             let mut in_use: Vec<u64> = self.used.clone();
             in_use.extend(hashes);
             in_use.sort_unstable();

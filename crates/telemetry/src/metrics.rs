@@ -4,11 +4,11 @@
 //! that begin with `suimon_` are our own.
 
 mod buckets;
+mod pool;
 mod request;
 
 use std::fmt::Write as _;
 use std::sync::Arc;
-use std::sync::atomic::AtomicU64;
 
 use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::metrics::counter::Counter;
@@ -19,6 +19,7 @@ use prometheus_client::metrics::info::Info;
 use prometheus_client::registry::Registry;
 
 use crate::labels::BoundedSet;
+pub use pool::{EndpointLabels, FloatGauge, PoolGauges, PoolLabel};
 pub use request::{Ended, RequestKey, RequestSeries};
 
 /// Prefix of the names that peers use too.
@@ -28,25 +29,6 @@ const OWN: &str = "suimon";
 
 /// Distinct model names and endpoints that get series of their own: the peers' bound.
 const LABEL_VALUES: usize = 1000;
-
-/// A gauge of a real number.
-pub type FloatGauge = Gauge<f64, AtomicU64>;
-
-/// Label of a pool.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
-pub struct PoolLabel {
-    /// `namespace/name` of the pool.
-    pub name: Arc<str>,
-}
-
-/// Labels of an endpoint of a pool.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
-pub struct EndpointLabels {
-    /// `namespace/name` of the pool.
-    pub name: Arc<str>,
-    /// Id of the endpoint.
-    pub model_server_endpoint: Arc<str>,
-}
 
 /// Labels of a route's response.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
@@ -90,24 +72,8 @@ pub struct Metrics {
     pub reloads: Family<ResultLabel, Counter>,
     /// Time of a pick.
     pub pick_duration: Histogram,
-    /// Mean KV-cache usage of a pool's fresh endpoints.
-    pub average_kv_cache_utilization: Family<PoolLabel, FloatGauge>,
-    /// Mean waiting requests of a pool's fresh endpoints.
-    pub average_queue_size: Family<PoolLabel, FloatGauge>,
-    /// Mean running requests of a pool's fresh endpoints.
-    pub average_running_requests: Family<PoolLabel, FloatGauge>,
-    /// Endpoints with fresh figures.
-    pub ready_endpoints: Family<PoolLabel, Gauge>,
-    /// Saturation of a pool.
-    pub pool_saturation: Family<PoolLabel, FloatGauge>,
-    /// Waiting requests of an endpoint.
-    pub per_endpoint_queue_size: Family<EndpointLabels, Gauge>,
-    /// Requests of ours in flight at an endpoint.
-    pub inflight_requests: Family<EndpointLabels, Gauge>,
-    /// Prompt tokens of those requests.
-    pub inflight_tokens: Family<EndpointLabels, Gauge>,
-    /// Blocks that the prefix index holds of a pool.
-    pub prefix_indexer_size: Family<PoolLabel, Gauge>,
+    /// Gauges of pools and their endpoints.
+    pub pools: PoolGauges,
     /// Scrapes that got no page.
     pub poll_errors: Family<SourceLabel, Counter>,
     /// Pages that told no load.
@@ -147,51 +113,7 @@ impl Metrics {
                 "time of a pick",
                 buckets::SHORT,
             ),
-            average_kv_cache_utilization: peer(
-                &mut registry,
-                "average_kv_cache_utilization",
-                "mean KV-cache usage of endpoints with fresh figures",
-            ),
-            average_queue_size: peer(
-                &mut registry,
-                "average_queue_size",
-                "mean waiting requests of endpoints with fresh figures",
-            ),
-            average_running_requests: peer(
-                &mut registry,
-                "average_running_requests",
-                "mean running requests of endpoints with fresh figures",
-            ),
-            ready_endpoints: peer(
-                &mut registry,
-                "ready_endpoints",
-                "endpoints with fresh figures",
-            ),
-            pool_saturation: peer(
-                &mut registry,
-                "flow_control_pool_saturation",
-                "saturation of the pool, 1 at the set point",
-            ),
-            per_endpoint_queue_size: peer(
-                &mut registry,
-                "per_endpoint_queue_size",
-                "waiting requests of an endpoint",
-            ),
-            inflight_requests: peer(
-                &mut registry,
-                "inflight_requests",
-                "requests of this gateway in flight at an endpoint",
-            ),
-            inflight_tokens: peer(
-                &mut registry,
-                "inflight_tokens",
-                "uncached prompt tokens of the requests in flight at an endpoint",
-            ),
-            prefix_indexer_size: peer(
-                &mut registry,
-                "prefix_indexer_size",
-                "pairs of block and endpoint in the prefix index",
-            ),
+            pools: PoolGauges::register(&mut registry),
             poll_errors: peer(
                 &mut registry,
                 "datalayer_poll_errors",
@@ -254,25 +176,17 @@ impl Metrics {
 impl Metrics {
     fn touch(&self) {
         let empty: Arc<str> = Arc::from("");
-        let pool = PoolLabel {
-            name: Arc::clone(&empty),
-        };
-        let endpoint = EndpointLabels {
-            name: Arc::clone(&empty),
-            model_server_endpoint: empty,
-        };
         let key = RequestKey {
-            model: Arc::clone(&pool.name),
-            target_model: Arc::clone(&pool.name),
+            model: Arc::clone(&empty),
+            target_model: Arc::clone(&empty),
             priority: 0,
         };
         self.request(&key).ended(&Ended {
             error: Some(""),
             ..Ended::default()
         });
-        let route = Arc::clone(&pool.name);
         let labels = RouteLabels {
-            route,
+            route: empty,
             status: 0,
             outcome: "",
         };
@@ -280,17 +194,7 @@ impl Metrics {
         self.reloads
             .get_or_create(&ResultLabel { result: "" })
             .inc();
-        self.average_kv_cache_utilization
-            .get_or_create(&pool)
-            .set(0.0);
-        self.average_queue_size.get_or_create(&pool).set(0.0);
-        self.average_running_requests.get_or_create(&pool).set(0.0);
-        self.ready_endpoints.get_or_create(&pool).set(0);
-        self.pool_saturation.get_or_create(&pool).set(0.0);
-        self.prefix_indexer_size.get_or_create(&pool).set(0);
-        self.per_endpoint_queue_size.get_or_create(&endpoint).set(0);
-        self.inflight_requests.get_or_create(&endpoint).set(0);
-        self.inflight_tokens.get_or_create(&endpoint).set(0);
+        self.pools.touch();
         let source = SourceLabel { source_type: "" };
         self.poll_errors.get_or_create(&source).inc();
         self.extract_errors.get_or_create(&source).inc();

@@ -40,7 +40,7 @@ const POLICIES: [(&str, &str); 3] = [
 /// The profiles as configured, or one of all that can be part of it.
 pub(super) fn profiles(
     config: &EndpointPickerConfig,
-    instances: &mut Instances<'_>,
+    instances: &Instances<'_>,
 ) -> Result<Vec<EffectiveProfile>, ConfigError> {
     if config.scheduling_profiles.is_empty() {
         let part = |roles: &Roles| {

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use suimon_llm::splice;
 use suimon_picker::{ModelNames, PickError};
 
-use crate::pool::{Ask, Pool, alone};
+use crate::pool::{Ask, Pool, RuleOf, alone};
 
 const PATH: &str = "/v1/completions";
 const REWRITE: &str = "x-llm-d-model-name-rewrite";
@@ -113,9 +113,19 @@ fn a_missing_model_without_a_rule_is_told() {
 }
 
 #[test]
+fn a_rule_without_targets_leaves_no_model() {
+    let pool = pool();
+    pool.rewrites(&[(Some("m"), &[])]);
+    let error = model(&pool, &Ask::prompt("hello")).unwrap_err();
+    assert!(matches!(error, PickError::ModelMissing), "{error}");
+    let other = Ask::raw(PATH, r#"{"model":"other","prompt":"hi"}"#);
+    assert_eq!(&*model(&pool, &other).unwrap().target, "other");
+}
+
+#[test]
 fn a_model_that_is_no_string_is_told_with_and_without_a_rule() {
     let pool = pool();
-    let any: [(Option<&str>, &[(&str, u32)]); 1] = [(None, &[("any", 1)])];
+    let any: [RuleOf<'_>; 1] = [(None, &[("any", 1)])];
     for rules in [&[][..], &any[..]] {
         pool.rewrites(rules);
         for value in ["7", "true", "[]", "{}", r#"["m"]"#] {
@@ -145,7 +155,7 @@ fn a_header_names_a_model_where_no_rule_does() {
     let target = |ask: &Ask| model(&pool, ask).unwrap().target.to_string();
     let former = Ask::prompt("hello").header(FORMER_REWRITE, "former");
     assert_eq!(target(&former), "former");
-    let both = former.clone().header(REWRITE, "present");
+    let both = former.header(REWRITE, "present");
     assert_eq!(target(&both), "present");
     let empty = Ask::prompt("hello").header(REWRITE, "");
     assert_eq!(target(&empty), "m", "an empty header is none");

@@ -33,6 +33,9 @@ struct TestClock {
     ahead: Mutex<Duration>,
 }
 
+/// A rewrite rule: the model that it is for (none: all), and its targets with weights.
+pub(crate) type RuleOf<'a> = (Option<&'a str>, &'a [(&'a str, u32)]);
+
 /// A request to be.
 #[derive(Debug, Clone)]
 pub(crate) struct Ask {
@@ -147,9 +150,8 @@ impl Pool {
             .set_policies(objectives, RewriteTable::default());
     }
 
-    /// Rules, each of the model that it is for (none: all) and targets with weights.
-    pub(crate) fn rewrites(&self, rules: &[(Option<&str>, &[(&str, u32)])]) {
-        let rule = |(model, targets): &(Option<&str>, &[(&str, u32)])| {
+    pub(crate) fn rewrites(&self, rules: &[RuleOf<'_>]) {
+        let rule = |(model, targets): &RuleOf<'_>| {
             let targets = targets
                 .iter()
                 .map(|&(name, weight)| (Arc::from(name), Some(weight)));
@@ -244,7 +246,13 @@ impl Ask {
 
     /// A conversation with the model `m`.
     pub(crate) fn chat(turns: &[String]) -> Self {
-        let role = |index: usize| if index % 2 == 0 { "user" } else { "assistant" };
+        let role = |index: usize| {
+            if index.is_multiple_of(2) {
+                "user"
+            } else {
+                "assistant"
+            }
+        };
         let turns = turns.iter().enumerate();
         let messages: Vec<Value> = turns
             .map(|(index, turn)| json!({"role": role(index), "content": turn}))

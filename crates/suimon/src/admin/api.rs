@@ -4,7 +4,8 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use serde::Serialize;
-use suimon_picker::{Endpoint, Outline};
+use suimon_picker::engine::Outline;
+use suimon_picker::{Endpoint, Engine};
 
 use crate::wire::pools::RunningPool;
 use crate::wire::publish::Publisher;
@@ -15,6 +16,9 @@ use crate::wire::publish::Publisher;
 pub(super) struct Pools {
     version: &'static str,
     uptime_seconds: f64,
+    /// Where clients reach the gateway, for the line to try on an empty page.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    gateway: Option<String>,
     pools: Vec<Pool>,
 }
 
@@ -22,9 +26,9 @@ pub(super) struct Pools {
 #[serde(rename_all = "camelCase")]
 struct Pool {
     name: Arc<str>,
-    /// `inside` or `unusable`.
-    picker: &'static str,
-    /// `FailOpen` or `FailClose`.
+    /// Where the picker's configuration stands, or why there is none.
+    picker: Arc<str>,
+    /// What happens when the picker fails.
     failure_mode: &'static str,
     saturation: Option<f64>,
     profiles: Vec<Profile>,
@@ -32,17 +36,11 @@ struct Pool {
 }
 
 #[derive(Debug, Serialize)]
-#[serde(rename_all = "camelCase")]
 struct Profile {
     name: Arc<str>,
-    filters: Vec<Named>,
+    filters: Vec<Arc<str>>,
     scorers: Vec<Scorer>,
     picker: Arc<str>,
-}
-
-#[derive(Debug, Serialize)]
-struct Named {
-    name: Arc<str>,
 }
 
 #[derive(Debug, Serialize)]
@@ -78,30 +76,27 @@ pub(super) fn pools(publisher: Option<&Publisher>, started: Instant) -> Pools {
     Pools {
         version: env!("CARGO_PKG_VERSION"),
         uptime_seconds: started.elapsed().as_secs_f64(),
+        gateway: publisher
+            .and_then(Publisher::reach)
+            .map(|address| format!("http://{address}")),
         pools: pools.iter().map(|pool| state(pool)).collect(),
     }
 }
 
 fn state(pool: &RunningPool) -> Pool {
     let now = Instant::now();
-    let outlines = pool
-        .picker
-        .iter()
-        .flat_map(|picker| picker.engine().outlines());
+    let engine = pool.picker.as_ref().map(|picker| picker.engine());
+    let outline = engine.map(Engine::outline).unwrap_or_default();
     Pool {
         name: Arc::clone(&pool.name),
-        picker: if pool.picker.is_some() {
-            "inside"
-        } else {
-            "unusable"
-        },
-        failure_mode: if pool.fails_open() {
+        picker: Arc::clone(&pool.source),
+        failure_mode: if pool.fail_open() {
             "FailOpen"
         } else {
             "FailClose"
         },
         saturation: pool.picker.as_ref().map(|picker| picker.saturation()),
-        profiles: outlines.map(profile).collect(),
+        profiles: outline.into_iter().map(profile).collect(),
         endpoints: pool
             .ready
             .load()
@@ -112,18 +107,11 @@ fn state(pool: &RunningPool) -> Pool {
 }
 
 fn profile(outline: Outline) -> Profile {
+    let scorer = |(name, weight)| Scorer { name, weight };
     Profile {
         name: outline.name,
-        filters: outline
-            .filters
-            .into_iter()
-            .map(|name| Named { name })
-            .collect(),
-        scorers: outline
-            .scorers
-            .into_iter()
-            .map(|(name, weight)| Scorer { name, weight })
-            .collect(),
+        filters: outline.filters,
+        scorers: outline.scorers.into_iter().map(scorer).collect(),
         picker: outline.picker,
     }
 }
@@ -140,7 +128,7 @@ fn endpoint_state(endpoint: &Endpoint, now: Instant) -> EndpointState {
             (true, false) => "stale",
             (true, true) => "fresh",
         },
-        age_ms: known.then(|| load.age.as_secs_f64() * 1e3),
+        age_ms: known.then_some(load.age.as_secs_f64() * 1e3),
         waiting: known.then_some(metrics.waiting),
         running: known.then_some(metrics.running),
         kv_usage: known.then_some(metrics.kv_usage),

@@ -4,91 +4,98 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
 
-use suimon_telemetry::metrics::{EndpointLabels, PoolLabel, SourceLabel};
+use suimon_picker::Endpoint;
+use suimon_telemetry::metrics::{EndpointLabels, PoolGauges, PoolLabel, SourceLabel};
 
 use crate::wire::publish::Publisher;
 
 /// Brings all gauges up to date. Series of endpoints that have gone disappear.
 pub(super) fn refresh(publisher: &Publisher) {
     let (metrics, now) = (&publisher.shared().metrics, Instant::now());
-    metrics.per_endpoint_queue_size.clear();
-    metrics.inflight_requests.clear();
-    metrics.inflight_tokens.clear();
+    metrics.pools.per_endpoint_queue_size.clear();
+    metrics.pools.inflight_requests.clear();
+    metrics.pools.inflight_tokens.clear();
     for pool in publisher.pools() {
-        let label = PoolLabel {
-            name: Arc::clone(&pool.name),
+        let gauges = PoolOf {
+            gauges: &metrics.pools,
+            name: &pool.name,
         };
-        let endpoints = pool.ready.load_full();
-        let mut mean = Mean::default();
-        let mut blocks = 0_i64;
-        for endpoint in endpoints.iter() {
-            let labels = EndpointLabels {
-                name: Arc::clone(&pool.name),
-                model_server_endpoint: Arc::clone(endpoint.id()),
-            };
-            let load = endpoint.load(now);
-            let requests = i64::from(endpoint.in_flight_requests());
-            let tokens = i64::try_from(endpoint.in_flight_tokens()).unwrap_or(i64::MAX);
-            metrics
-                .inflight_requests
-                .get_or_create(&labels)
-                .set(requests);
-            metrics.inflight_tokens.get_or_create(&labels).set(tokens);
-            blocks += i64::from(endpoint.prefix_blocks());
-            if load.fresh {
-                let queue = metrics.per_endpoint_queue_size.get_or_create(&labels);
-                queue.set(i64::from(load.scraped_waiting));
-                mean.add(
-                    load.scraped_waiting,
-                    endpoint.metrics().running,
-                    load.kv_usage,
-                );
-            }
-        }
-        metrics
-            .ready_endpoints
-            .get_or_create(&label)
-            .set(mean.count);
-        metrics
-            .prefix_indexer_size
-            .get_or_create(&label)
-            .set(blocks);
-        if let Some([waiting, running, kv_usage]) = mean.values() {
-            metrics
-                .average_queue_size
-                .get_or_create(&label)
-                .set(waiting);
-            metrics
-                .average_running_requests
-                .get_or_create(&label)
-                .set(running);
-            metrics
-                .average_kv_cache_utilization
-                .get_or_create(&label)
-                .set(kv_usage);
-        }
+        gauges.set_load(&pool.ready.load(), now);
         if let Some(picker) = &pool.picker {
-            metrics
-                .pool_saturation
-                .get_or_create(&label)
-                .set(picker.saturation());
+            let saturation = metrics.pools.pool_saturation.get_or_create(&gauges.label());
+            saturation.set(picker.saturation());
         }
     }
     let counters = publisher.shared().scraper.counters();
     let source = SourceLabel {
         source_type: "metrics-data-source",
     };
-    let (poll, extract) = (counters.poll_errors(), counters.extract_errors());
-    metrics
-        .poll_errors
-        .get_or_create(&source)
-        .inner()
-        .store(poll, Ordering::Relaxed);
-    metrics
-        .extract_errors
-        .get_or_create(&source)
-        .inner()
-        .store(extract, Ordering::Relaxed);
+    for (family, count) in [
+        (&metrics.poll_errors, counters.poll_errors()),
+        (&metrics.extract_errors, counters.extract_errors()),
+    ] {
+        let counter = family.get_or_create(&source);
+        counter.inner().store(count, Ordering::Relaxed);
+    }
+}
+
+/// The gauges of one pool.
+struct PoolOf<'a> {
+    gauges: &'a PoolGauges,
+    name: &'a Arc<str>,
+}
+
+// === impl PoolOf ===
+
+impl PoolOf<'_> {
+    fn label(&self) -> PoolLabel {
+        PoolLabel {
+            name: Arc::clone(self.name),
+        }
+    }
+
+    fn set_load(&self, endpoints: &[Arc<Endpoint>], now: Instant) {
+        let (gauges, label) = (self.gauges, self.label());
+        let mut mean = Mean::default();
+        let mut blocks = 0_i64;
+        for endpoint in endpoints {
+            self.set_endpoint(endpoint, now, &mut mean);
+            blocks += i64::from(endpoint.prefix_blocks());
+        }
+        let ready = gauges.ready_endpoints.get_or_create(&label);
+        ready.set(mean.count);
+        let indexed = gauges.prefix_indexer_size.get_or_create(&label);
+        indexed.set(blocks);
+        if let Some(means) = mean.values() {
+            let families = [
+                &gauges.average_queue_size,
+                &gauges.average_running_requests,
+                &gauges.average_kv_cache_utilization,
+            ];
+            for (family, mean) in families.into_iter().zip(means) {
+                family.get_or_create(&label).set(mean);
+            }
+        }
+    }
+
+    fn set_endpoint(&self, endpoint: &Endpoint, now: Instant, mean: &mut Mean) {
+        let gauges = self.gauges;
+        let labels = EndpointLabels {
+            name: Arc::clone(self.name),
+            model_server_endpoint: Arc::clone(endpoint.id()),
+        };
+        let requests = gauges.inflight_requests.get_or_create(&labels);
+        requests.set(i64::from(endpoint.in_flight_requests()));
+        let tokens = gauges.inflight_tokens.get_or_create(&labels);
+        tokens.set(i64::try_from(endpoint.in_flight_tokens()).unwrap_or(i64::MAX));
+        let load = endpoint.load(now);
+        if load.fresh {
+            let queue = gauges.per_endpoint_queue_size.get_or_create(&labels);
+            queue.set(i64::from(load.scraped_waiting));
+            let running = endpoint.metrics().running;
+            mean.add(load.scraped_waiting, running, load.kv_usage);
+        }
+    }
 }
 
 /// Means over endpoints with fresh figures.

@@ -31,11 +31,13 @@ pub struct Shared {
 pub struct RunningPool {
     /// `namespace/name`.
     pub name: Arc<str>,
+    /// Where the picker's configuration stands, or why there is none.
+    pub source: Arc<str>,
+    fail_open: AtomicBool,
     /// Picks; `None` where the pool's picker cannot be used.
     pub picker: Option<Arc<PoolPicker>>,
     /// Endpoints as the data plane falls back on them.
     pub ready: Arc<ArcSwap<Vec<Arc<Endpoint>>>>,
-    fail_open: AtomicBool,
     activity: Arc<Activity>,
     /// Members of a pool without picker.
     unpicked: Mutex<PoolSnapshot>,
@@ -55,7 +57,12 @@ struct Active {
 impl RunningPool {
     /// A pool without endpoints; without an engine it has no picker.
     #[must_use]
-    pub fn new(name: &Arc<str>, engine: Option<Engine>, shared: &Shared) -> Arc<Self> {
+    pub fn new(
+        name: &Arc<str>,
+        source: String,
+        engine: Option<Engine>,
+        shared: &Shared,
+    ) -> Arc<Self> {
         let picker = engine.map(|engine| {
             let parts = PickerParts {
                 name: Arc::clone(name),
@@ -71,9 +78,10 @@ impl RunningPool {
             .collect();
         Arc::new(Self {
             name: Arc::clone(name),
+            source: Arc::from(source),
+            fail_open: AtomicBool::new(false),
             picker,
             ready: Arc::default(),
-            fail_open: AtomicBool::new(false),
             activity: Arc::clone(shared.scraper.activity()),
             unpicked: Mutex::default(),
             sources: Mutex::new(sources),
@@ -145,12 +153,6 @@ impl RunningPool {
         self.ready.store(Arc::new(endpoints));
     }
 
-    /// Whether requests go on when the picker fails.
-    #[must_use]
-    pub fn fails_open(&self) -> bool {
-        self.fail_open.load(Ordering::Relaxed)
-    }
-
     /// The picker as the data plane calls it.
     #[must_use]
     pub fn endpoint_picker(&self) -> Option<Arc<dyn EndpointPicker>> {
@@ -159,6 +161,12 @@ impl RunningPool {
             picker,
             activity: Arc::clone(&self.activity),
         }))
+    }
+
+    /// Whether requests go on when the picker fails.
+    #[must_use]
+    pub fn fail_open(&self) -> bool {
+        self.fail_open.load(Ordering::Relaxed)
     }
 
     /// Endpoints that have neither been scraped nor given up.

@@ -64,13 +64,13 @@ impl Scorer for LoraAffinityScorer {
 }
 
 fn affinity(model: &str, lora: &Lora) -> f32 {
-    let is_model = |name: &Box<str>| **name == *model;
+    let names_model = |adapters: &[Box<str>]| adapters.iter().any(|name| **name == *model);
     let known = lora.active.len() + lora.waiting.len();
-    if lora.active.iter().any(is_model) {
+    if names_model(&lora.active) {
         ACTIVE
     } else if known < lora.max as usize {
         ROOM
-    } else if lora.waiting.iter().any(is_model) {
+    } else if names_model(&lora.waiting) {
         WAITING
     } else {
         0.0
