@@ -226,6 +226,7 @@ impl<'a> Tally<'a> {
         let or_previous = |new: u32, old: u32| if new > 0 { new } else { old };
         let lora = self.lora.map(|(_, labels)| lora(&previous.lora, labels));
         let metrics = Metrics {
+            grace: std::time::Duration::ZERO,
             updated: if found.load() {
                 Some(now)
             } else {

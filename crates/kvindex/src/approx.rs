@@ -1,49 +1,58 @@
 //! Index of prefixes that a holder probably has, since a request with them was sent to it.
 //!
-//! One table from block hash to the set of holders, and for each holder the time of each block's
-//! last use with a queue in that order. Using a block again pushes a new entry to the queue and
-//! leaves the old one, which is skipped when it comes to the front; a queue that grows to twice its
-//! capacity is swept. So use, eviction and look-up are constant time a block, and memory is bounded
-//! by the sum of the capacities: about 100 bytes a pair of block and holder.
+//! What a holder has is a tree: a block hangs on the one before it. A request touches one path of it
+//! and only the path's end is written down; only leaves are ever forgotten, the one that was used
+//! longest ago first, and then its parent counts as used when it was. So a holder's blocks never
+//! have gaps, and that makes everything cheap:
+//!
+//! * noting a prompt costs its *new* blocks, whatever its length;
+//! * the holders of a prompt's blocks are sets that only shrink with depth, so that a look-up
+//!   searches for the places where they do instead of reading every block;
+//! * what is forgotten is exactly the block that was used longest ago, of several the deepest.
+//!
+//! Memory is bounded by the sum of the capacities: about 80 bytes a pair of block and holder.
 
-use std::collections::VecDeque;
+use std::collections::BTreeMap;
 
 use hashbrown::HashMap;
 
 use crate::block::BlockHash;
-use crate::lanes::{Bits, Lane, LaneSet};
+use crate::lanes::{Lane, LaneSet};
 
 /// A number that stands for whoever holds blocks; the caller's choice.
 pub type Holder = u32;
 
 /// Index of prefixes that holders probably have. Single writer; callers wrap it in a lock.
+///
+/// Hashes must be chained: a hash stands for one block after one certain prefix.
 #[derive(Debug, Default)]
 pub struct ApproxIndex {
     blocks: HashMap<BlockHash, LaneSet>,
     lanes: HashMap<Holder, Lane>,
     /// By lane; lanes of holders that left are empty and free.
-    held: Vec<Held>,
+    held: Vec<Tree>,
     free: Vec<Lane>,
 }
 
-/// Memory of one look-up, to be used again.
-#[derive(Debug, Default)]
-pub struct Lookup {
-    alive: Bits,
-}
-
-/// Counts uses at one holder. It may wrap: a stamp only has to differ from the other stamps of the
-/// same block that are still queued.
-type Stamp = u32;
+/// Counts uses at one holder.
+type Stamp = u64;
 
 /// What one holder has.
 #[derive(Debug, Default)]
-struct Held {
+struct Tree {
     holder: Holder,
-    last_use: HashMap<BlockHash, Stamp>,
-    /// Blocks in the order of their use, the oldest first, with entries that are out of date.
-    queue: VecDeque<(BlockHash, Stamp)>,
+    nodes: HashMap<BlockHash, Node>,
+    /// Leaves by their last use. A use touches one path, so no two leaves share a stamp.
+    leaves: BTreeMap<Stamp, BlockHash>,
     clock: Stamp,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Node {
+    parent: Option<BlockHash>,
+    children: u32,
+    /// Last use of the node itself, or of children that were forgotten since.
+    used: Stamp,
 }
 
 // === impl ApproxIndex ===
@@ -51,64 +60,69 @@ struct Held {
 impl ApproxIndex {
     /// Notes that `holder` has seen the prefix `hashes`. It keeps its `capacity` last used blocks.
     ///
-    /// The end of the prefix counts as used before its start, so that what is forgotten first is
-    /// what hangs on nothing. Beyond 65,536 holders at once nothing is noted.
+    /// Beyond 65,536 holders at once nothing is noted.
     pub fn insert(&mut self, holder: Holder, hashes: &[BlockHash], capacity: usize) {
+        let hashes = hashes.get(..capacity).unwrap_or(hashes);
         let Some(lane) = self.lane(holder) else {
             return;
         };
-        let Some(held) = self.held.get_mut(usize::from(lane)) else {
+        let Some(tree) = self.held.get_mut(usize::from(lane)) else {
             return;
         };
-        for &hash in hashes.iter().take(capacity).rev() {
-            held.clock = held.clock.wrapping_add(1);
-            if held.last_use.insert(hash, held.clock).is_none() {
-                self.blocks.entry(hash).or_default().insert(lane);
-            }
-            held.queue.push_back((hash, held.clock));
+        let known = hashes.partition_point(|hash| tree.nodes.contains_key(hash));
+        tree.touch(hashes, known);
+        for &hash in hashes.get(known..).unwrap_or_default() {
+            self.blocks.entry(hash).or_default().insert(lane);
         }
-        while held.last_use.len() > capacity {
-            let Some((hash, stamp)) = held.queue.pop_front() else {
-                break;
-            };
-            if held.last_use.get(&hash) == Some(&stamp) {
-                held.last_use.remove(&hash);
-                forget(&mut self.blocks, hash, lane);
-            }
+        while tree.nodes.len() > capacity {
+            let Some(hash) = tree.forget_one() else { break };
+            forget(&mut self.blocks, hash, lane);
         }
-        held.sweep();
     }
 
     /// For each holder of a leading part of `hashes`, calls `found` with the number of leading
-    /// blocks that it holds without a gap.
-    pub fn matches(
-        &self,
-        hashes: &[BlockHash],
-        lookup: &mut Lookup,
-        mut found: impl FnMut(Holder, u32),
-    ) {
-        let Some(first) = hashes.first().and_then(|hash| self.blocks.get(hash)) else {
+    /// blocks that it holds.
+    pub fn matches(&self, hashes: &[BlockHash], mut found: impl FnMut(Holder, u32)) {
+        let depth = hashes.partition_point(|hash| self.blocks.contains_key(hash));
+        let Some(last) = depth.checked_sub(1) else {
             return;
         };
-        let mut found = |lane: Lane, blocks| {
-            if let Some(held) = self.held.get(usize::from(lane)) {
-                found(held.holder, blocks);
+        let (Some(first_set), Some(last_set)) = (self.at(hashes, 0), self.at(hashes, last)) else {
+            return;
+        };
+        let mut found = |lane: Lane, blocks: usize| {
+            if let Some(tree) = self.held.get(usize::from(lane)) {
+                found(tree.holder, u32::try_from(blocks).unwrap_or(u32::MAX));
             }
         };
-        let alive = &mut lookup.alive;
-        first.copy_to(alive);
-        let mut depth = 1;
-        for hash in hashes.iter().skip(1) {
-            let Some(holders) = self.blocks.get(hash) else {
-                break;
-            };
-            holders.restrict(alive, |lane| found(lane, depth));
-            if alive.is_empty() {
-                return;
-            }
-            depth += 1;
+        last_set.each(|lane| found(lane, depth));
+        self.shrinking(hashes, (0, first_set), (last, last_set), &mut found);
+    }
+
+    /// Finds where the set of holders shrinks between two blocks.
+    fn shrinking(
+        &self,
+        hashes: &[BlockHash],
+        (low, low_set): (usize, &LaneSet),
+        (high, high_set): (usize, &LaneSet),
+        found: &mut impl FnMut(Lane, usize),
+    ) {
+        if low_set.len() == high_set.len() {
+            return;
         }
-        alive.iter().for_each(|lane| found(lane, depth));
+        if high - low <= 1 {
+            return low_set.each_not_in(high_set, |lane| found(lane, low + 1));
+        }
+        let middle = usize::midpoint(low, high);
+        let Some(middle_set) = self.at(hashes, middle) else {
+            return;
+        };
+        self.shrinking(hashes, (low, low_set), (middle, middle_set), found);
+        self.shrinking(hashes, (middle, middle_set), (high, high_set), found);
+    }
+
+    fn at(&self, hashes: &[BlockHash], index: usize) -> Option<&LaneSet> {
+        hashes.get(index).and_then(|hash| self.blocks.get(hash))
     }
 
     /// Forgets all blocks of one holder.
@@ -116,10 +130,10 @@ impl ApproxIndex {
         let Some(lane) = self.lanes.remove(&holder) else {
             return;
         };
-        let Some(held) = self.held.get_mut(usize::from(lane)) else {
+        let Some(tree) = self.held.get_mut(usize::from(lane)) else {
             return;
         };
-        for hash in std::mem::take(held).last_use.into_keys() {
+        for hash in std::mem::take(tree).nodes.into_keys() {
             forget(&mut self.blocks, hash, lane);
         }
         self.free.push(lane);
@@ -131,11 +145,17 @@ impl ApproxIndex {
     /// Blocks that one holder holds.
     #[must_use]
     pub fn held(&self, holder: Holder) -> usize {
-        let held = self
+        let tree = self
             .lanes
             .get(&holder)
             .and_then(|&lane| self.held.get(usize::from(lane)));
-        held.map_or(0, |held| held.last_use.len())
+        tree.map_or(0, |tree| tree.nodes.len())
+    }
+
+    /// Whether the index has, or had, blocks of this holder.
+    #[must_use]
+    pub fn knows(&self, holder: Holder) -> bool {
+        self.lanes.contains_key(&holder)
     }
 
     /// Holders that the index knows.
@@ -146,7 +166,7 @@ impl ApproxIndex {
     /// Pairs of block and holder.
     #[must_use]
     pub fn len(&self) -> usize {
-        self.held.iter().map(|held| held.last_use.len()).sum()
+        self.held.iter().map(|tree| tree.nodes.len()).sum()
     }
 
     /// Whether nothing is held.
@@ -163,7 +183,7 @@ impl ApproxIndex {
             Some(lane) => lane,
             None => {
                 let lane = Lane::try_from(self.held.len()).ok()?;
-                self.held.push(Held::default());
+                self.held.push(Tree::default());
                 lane
             }
         };
@@ -173,17 +193,64 @@ impl ApproxIndex {
     }
 }
 
-// === impl Held ===
+// === impl Tree ===
 
-impl Held {
-    /// Drops entries that are out of date once they are more than the rest.
-    fn sweep(&mut self) {
-        let bound = self.last_use.len().saturating_mul(2).saturating_add(64);
-        if self.queue.len() > bound {
-            let last_use = &self.last_use;
-            self.queue
-                .retain(|(hash, stamp)| last_use.get(hash) == Some(stamp));
+impl Tree {
+    /// Marks the path `hashes` as used, of which the first `known` nodes are there.
+    fn touch(&mut self, hashes: &[BlockHash], known: usize) {
+        let Some(&end) = hashes.last() else { return };
+        self.clock += 1;
+        let mut parent = known
+            .checked_sub(1)
+            .and_then(|last| hashes.get(last))
+            .copied();
+        let new = hashes.get(known..).unwrap_or_default();
+        if let (Some(parent), false) = (parent, new.is_empty()) {
+            self.hang_on(parent);
         }
+        for &hash in new {
+            let children = u32::from(hash != end);
+            self.nodes.insert(
+                hash,
+                Node {
+                    parent,
+                    children,
+                    used: self.clock,
+                },
+            );
+            parent = Some(hash);
+        }
+        if let Some(node) = self.nodes.get_mut(&end) {
+            let before = std::mem::replace(&mut node.used, self.clock);
+            if node.children == 0 {
+                self.leaves.remove(&before);
+                self.leaves.insert(self.clock, end);
+            }
+        }
+    }
+
+    /// A node gets a child: it is no leaf any more.
+    fn hang_on(&mut self, parent: BlockHash) {
+        if let Some(node) = self.nodes.get_mut(&parent) {
+            if node.children == 0 {
+                self.leaves.remove(&node.used);
+            }
+            node.children += 1;
+        }
+    }
+
+    /// Forgets the leaf that was used longest ago.
+    fn forget_one(&mut self) -> Option<BlockHash> {
+        let (used, hash) = self.leaves.pop_first()?;
+        let parent = self.nodes.remove(&hash)?.parent;
+        if let Some((parent, node)) = parent.and_then(|p| Some((p, self.nodes.get_mut(&p)?))) {
+            node.children = node.children.saturating_sub(1);
+            node.used = node.used.max(used);
+            if node.children == 0 {
+                self.leaves.insert(node.used, parent);
+            }
+        }
+        Some(hash)
     }
 }
 

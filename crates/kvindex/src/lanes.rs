@@ -15,10 +15,11 @@ pub(crate) enum LaneSet {
     Bits(Bits),
 }
 
-/// One bit a lane.
+/// One bit a lane, with their number.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Bits {
     words: Vec<u64>,
+    len: usize,
 }
 
 /// Longest list.
@@ -46,49 +47,45 @@ impl LaneSet {
             Self::List(list) => list.retain(|known| *known != lane),
             Self::Bits(bits) => {
                 bits.remove(lane);
-                if bits.len() <= LIST_MAX / 2 {
+                if bits.len <= LIST_MAX / 2 {
                     *self = Self::List(bits.iter().collect());
                 }
             }
         }
     }
 
+    pub(crate) fn len(&self) -> usize {
+        match self {
+            Self::List(list) => list.len(),
+            Self::Bits(bits) => bits.len,
+        }
+    }
+
     pub(crate) fn is_empty(&self) -> bool {
-        matches!(self, Self::List(list) if list.is_empty())
+        self.len() == 0
     }
 
-    /// Makes `target` the lanes of this set.
-    pub(crate) fn copy_to(&self, target: &mut Bits) {
-        target.words.clear();
+    /// Calls `each` with every lane.
+    pub(crate) fn each(&self, each: impl FnMut(Lane)) {
         match self {
-            Self::List(list) => list.iter().for_each(|&lane| target.insert(lane)),
-            Self::Bits(bits) => target.words.extend_from_slice(&bits.words),
+            Self::List(list) => list.iter().copied().for_each(each),
+            Self::Bits(bits) => bits.iter().for_each(each),
         }
     }
 
-    /// Takes from `alive` the lanes that are not in this set and hands each to `lost`.
-    pub(crate) fn restrict(&self, alive: &mut Bits, mut lost: impl FnMut(Lane)) {
-        for (index, word) in alive.words.iter_mut().enumerate() {
-            if *word == 0 {
-                continue;
+    /// Calls `each` with every lane that is not in `other`.
+    pub(crate) fn each_not_in(&self, other: &Self, mut each: impl FnMut(Lane)) {
+        self.each(|lane| {
+            if !other.contains(lane) {
+                each(lane);
             }
-            let kept = *word & self.word(index);
-            let mut gone = *word & !kept;
-            *word = kept;
-            while gone != 0 {
-                lost(lane(index, gone.trailing_zeros()));
-                gone &= gone - 1;
-            }
-        }
+        });
     }
 
-    fn word(&self, index: usize) -> u64 {
+    fn contains(&self, lane: Lane) -> bool {
         match self {
-            Self::Bits(bits) => bits.words.get(index).copied().unwrap_or(0),
-            Self::List(list) => list
-                .iter()
-                .filter(|&&lane| usize::from(lane) / 64 == index)
-                .fold(0, |word, &lane| word | 1 << (lane % 64)),
+            Self::List(list) => list.contains(&lane),
+            Self::Bits(bits) => bits.contains(lane),
         }
     }
 }
@@ -108,43 +105,41 @@ impl Bits {
             self.words.resize(index + 1, 0);
         }
         if let Some(word) = self.words.get_mut(index) {
-            *word |= 1 << (lane % 64);
+            self.len += usize::from(*word & bit(lane) == 0);
+            *word |= bit(lane);
         }
     }
 
     fn remove(&mut self, lane: Lane) {
         if let Some(word) = self.words.get_mut(usize::from(lane) / 64) {
-            *word &= !(1 << (lane % 64));
+            self.len -= usize::from(*word & bit(lane) != 0);
+            *word &= !bit(lane);
         }
     }
 
-    fn len(&self) -> usize {
+    fn contains(&self, lane: Lane) -> bool {
         self.words
-            .iter()
-            .map(|word| word.count_ones() as usize)
-            .sum()
+            .get(usize::from(lane) / 64)
+            .is_some_and(|word| word & bit(lane) != 0)
     }
 
-    pub(crate) fn is_empty(&self) -> bool {
-        self.words.iter().all(|&word| word == 0)
-    }
-
-    pub(crate) fn iter(&self) -> impl Iterator<Item = Lane> {
-        self.words.iter().enumerate().flat_map(|(index, &word)| {
-            (0..64)
-                .filter(move |bit| word & (1 << bit) != 0)
-                .map(move |bit| lane(index, bit))
-        })
+    fn iter(&self) -> impl Iterator<Item = Lane> {
+        (0..)
+            .step_by(64)
+            .zip(&self.words)
+            .flat_map(|(first, &word): (u32, _)| {
+                let mut left = word;
+                std::iter::from_fn(move || {
+                    let next = left.trailing_zeros();
+                    left &= left.checked_sub(1)?;
+                    Lane::try_from(first + next).ok()
+                })
+            })
     }
 }
 
-/// The lane of a bit. Lanes fit: the bit was set for one.
-#[expect(
-    clippy::cast_possible_truncation,
-    reason = "a word's index is that of a 16-bit lane"
-)]
-const fn lane(index: usize, bit: u32) -> Lane {
-    (index as u32 * 64 + bit) as Lane
+const fn bit(lane: Lane) -> u64 {
+    1 << (lane % 64)
 }
 
 #[cfg(test)]
@@ -152,6 +147,12 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
     use std::collections::BTreeSet;
+
+    fn all(set: &LaneSet) -> BTreeSet<Lane> {
+        let mut all = BTreeSet::new();
+        set.each(|lane| assert!(all.insert(lane), "each lane once"));
+        all
+    }
 
     proptest! {
         #[test]
@@ -161,18 +162,23 @@ mod tests {
         ) {
             let (mut set, mut naive) = (LaneSet::default(), BTreeSet::new());
             for (add, lane) in steps {
-                if add { set.insert(lane); naive.insert(lane); } else { set.remove(lane); naive.remove(&lane); }
-                prop_assert_eq!(set.is_empty(), naive.is_empty());
+                if add {
+                    set.insert(lane);
+                    naive.insert(lane);
+                } else {
+                    set.remove(lane);
+                    naive.remove(&lane);
+                }
+                prop_assert_eq!(set.len(), naive.len());
             }
-            let mut all = Bits::default();
-            set.copy_to(&mut all);
-            prop_assert_eq!(all.iter().collect::<BTreeSet<_>>(), naive.clone());
-            let mut alive = Bits::default();
-            other.iter().for_each(|&lane| alive.insert(lane));
-            let mut lost = BTreeSet::new();
-            set.restrict(&mut alive, |lane| { lost.insert(lane); });
-            prop_assert_eq!(alive.iter().collect::<BTreeSet<_>>(), &other & &naive);
-            prop_assert_eq!(lost, &other - &naive);
+            prop_assert_eq!(all(&set), naive.clone());
+            let mut other_set = LaneSet::default();
+            other.iter().for_each(|&lane| other_set.insert(lane));
+            let mut missing = BTreeSet::new();
+            set.each_not_in(&other_set, |lane| {
+                missing.insert(lane);
+            });
+            prop_assert_eq!(missing, &naive - &other);
         }
     }
 }

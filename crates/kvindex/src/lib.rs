@@ -13,5 +13,5 @@ pub mod approx;
 pub mod block;
 mod lanes;
 
-pub use approx::{ApproxIndex, Lookup};
+pub use approx::ApproxIndex;
 pub use block::{BlockHash, Chain, Hasher};

@@ -144,6 +144,7 @@ impl Endpoint {
         Load {
             fresh: age <= STALE_AFTER,
             age,
+            late: age.saturating_sub(metrics.grace),
             waiting: metrics.waiting.saturating_add(unseen),
             running: metrics.running.saturating_add(unseen),
             scraped_waiting: metrics.waiting,

@@ -32,6 +32,19 @@ pub struct Engine {
     pub effective: Effective,
 }
 
+/// What a profile runs.
+#[derive(Debug, Clone)]
+pub struct Outline {
+    /// Name of the profile.
+    pub name: Arc<str>,
+    /// Filters in order.
+    pub filters: Vec<Arc<str>>,
+    /// Scorers with their weights.
+    pub scorers: Vec<(Arc<str>, f64)>,
+    /// The picker.
+    pub picker: Arc<str>,
+}
+
 /// A source with the extractors that read what it fetches, in order.
 pub type Feed = (Arc<dyn Source>, Vec<Arc<dyn Extractor>>);
 
@@ -57,6 +70,28 @@ impl std::fmt::Debug for Engine {
         f.debug_struct("Engine")
             .field("profiles", &self.profiles)
             .finish_non_exhaustive()
+    }
+}
+
+impl Engine {
+    /// What each profile runs, for display.
+    #[must_use]
+    pub fn outline(&self) -> Vec<Outline> {
+        let outline = |profile: &Profile| Outline {
+            name: Arc::clone(&profile.name),
+            filters: profile
+                .filters
+                .iter()
+                .map(|(name, _)| Arc::clone(name))
+                .collect(),
+            scorers: profile
+                .scorers
+                .iter()
+                .map(|s| (Arc::clone(&s.name), s.weight))
+                .collect(),
+            picker: Arc::clone(&profile.picker.0),
+        };
+        self.profiles.iter().map(outline).collect()
     }
 }
 

@@ -8,6 +8,8 @@ use std::time::{Duration, Instant};
 pub struct Metrics {
     /// When the last scrape that found a load figure was answered; `None`: never.
     pub updated: Option<Instant>,
+    /// How much later than usual the next scrape may be, because nothing was asked for a while.
+    pub grace: Duration,
     /// Engine that the metric names belong to, as in `vllm`.
     pub engine: Option<Arc<str>>,
     /// Requests that wait for a place in the batch, summed over data-parallel ranks.
@@ -42,6 +44,8 @@ pub struct Load {
     pub fresh: bool,
     /// Time since the last good scrape.
     pub age: Duration,
+    /// The same, less the time by which scrapes are planned to be rarer than usual.
+    pub late: Duration,
     /// Waiting requests, plus those sent since the scrape, which it cannot have counted.
     pub waiting: u32,
     /// Running requests, plus those sent since the scrape.

@@ -37,6 +37,11 @@ impl Scraped {
         self
     }
 
+    pub(crate) fn grace(mut self, grace: Duration) -> Self {
+        self.metrics.grace = grace;
+        self
+    }
+
     pub(crate) fn age(mut self, age: Duration) -> Self {
         self.age = age;
         self

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use http::HeaderValue;
 use http::request::Parts;
+use http::{HeaderValue, Method};
 use suimon_routing::table::{Bind, Rule};
 use suimon_telemetry::Reason;
 
@@ -67,7 +67,18 @@ pub(crate) async fn route(
             .map_err(|_| Failure::bad_request("the model name cannot be a header value"))?;
         parts.headers.insert(MODEL_HEADER, value);
     }
-    find(entry, parts, Model::Read(model))?.ok_or_else(|| Failure::plain(Reason::Internal))
+    match find(entry, parts, Model::Read(model)) {
+        // Where a body belongs, its absence is why nothing matched.
+        Err(failure) if failure.reason == Reason::NoRoute && model.is_none() && has_body(parts) => {
+            Err(Failure::plain(Reason::ModelMissing))
+        }
+        found => found?.ok_or_else(|| Failure::plain(Reason::Internal)),
+    }
+}
+
+/// Whether requests of this method have bodies.
+fn has_body(parts: &Parts) -> bool {
+    [Method::POST, Method::PUT, Method::PATCH].contains(&parts.method)
 }
 
 /// `None`: the model has to be read first.

@@ -33,11 +33,20 @@ pub enum Severity {
 
 impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}: ", self.severity, self.object)?;
-        if !self.field.is_empty() {
-            write!(f, "`{}`: ", self.field)?;
-        }
-        f.write_str(&self.message)
+        write!(f, "{}: {}", self.severity, self.told())
+    }
+}
+
+impl Problem {
+    /// Object, field and message, without the severity.
+    #[must_use]
+    pub fn told(&self) -> String {
+        let field = if self.field.is_empty() {
+            String::new()
+        } else {
+            format!("`{}`: ", self.field)
+        };
+        format!("{}: {field}{}", self.object, self.message)
     }
 }
 

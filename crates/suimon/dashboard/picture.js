@@ -11,7 +11,7 @@ const COLOURS = 8;
 const colours = new Map([
   ['queue-scorer', 1],
   ['prefix-cache-scorer', 2],
-  ['running-requests-scorer', 3],
+  ['running-requests-size-scorer', 3],
   ['kv-cache-utilization-scorer', 4],
   ['lora-affinity-scorer', 5],
 ]);

@@ -76,7 +76,6 @@ function head(pool) {
   const facts = [
     fact('picker from', pool.picker),
     fact('on failure', pool.failureMode),
-    fact('scraped every', millis(pool.scrapeIntervalMs)),
     el(
       'span',
       { class: 'fact' },

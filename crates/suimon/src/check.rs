@@ -6,10 +6,10 @@ use std::process::ExitCode;
 use suimon_picker::{Effective, Registry, Resources};
 use suimon_routing::status::{Condition, Statuses};
 use suimon_routing::table::PickerRef;
-use suimon_routing::{Severity, TranslateOptions, Translation, World, translate};
+use suimon_routing::{Severity, Translation, World, translate};
 
 use crate::cli::CheckArgs;
-use crate::wire::gateway::CONTROLLER_NAME;
+use crate::wire::gateway::standalone;
 use crate::wire::{load, publish};
 
 /// What a file or folder amounts to.
@@ -87,17 +87,12 @@ fn picker_config(path: &Path) -> Option<String> {
 
 impl Checked {
     fn add_world(&mut self, world: &World, registry: &Registry) {
-        let controller_name = CONTROLLER_NAME.to_owned();
-        let options = TranslateOptions {
-            controller_name,
-            standalone: true,
-        };
         let Translation {
             table,
             pools,
             statuses,
             problems,
-        } = translate(world, &options);
+        } = translate(world, &standalone());
         let mut used = Vec::new();
         for pool in &pools {
             let title = format!("pool {}/{}", pool.namespace, pool.name);
@@ -122,13 +117,22 @@ impl Checked {
                 }
             }
         }
-        self.summary = format!(
-            "{} gateways, {} routes, {} pools, {} sockets",
-            world.gateways.len(),
-            world.http_routes.len(),
-            world.pools.len(),
-            table.binds.len()
-        );
+        self.summary = [
+            (world.gateways.len(), "Gateway"),
+            (world.http_routes.len(), "HTTPRoute"),
+            (world.pools.len(), "InferencePool"),
+            (self.pickers.len(), "picker configuration"),
+            (table.binds.len(), "socket to listen on"),
+        ]
+        .map(|(count, what)| {
+            let plural = what.replacen("socket", "sockets", 1);
+            match count {
+                1 => format!("1 {what}"),
+                _ if plural != what => format!("{count} {plural}"),
+                _ => format!("{count} {what}s"),
+            }
+        })
+        .join(", ");
         self.statuses = statuses;
         self.problems = problems;
     }

@@ -63,6 +63,19 @@ impl Activity {
         !matches!(self.change(QUIET, IDLE), Err(TOUCHED))
     }
 
+    /// Whether the time until `when` will have been without a touch if none comes.
+    pub(super) fn will_be_idle(&self, when: Instant) -> bool {
+        match self.state.load(Ordering::Acquire) {
+            IDLE => true,
+            QUIET => {
+                let when = when.saturating_duration_since(self.origin).as_millis();
+                let seen = u128::from(self.seen.load(Ordering::Relaxed));
+                when.saturating_sub(seen) >= IDLE_AFTER.as_millis()
+            }
+            _touched => false,
+        }
+    }
+
     fn change(&self, from: u8, to: u8) -> Result<u8, u8> {
         self.state
             .compare_exchange(from, to, Ordering::AcqRel, Ordering::Acquire)
@@ -96,7 +109,9 @@ mod tests {
             activity.is_idle(start + IDLE_AFTER),
             "a second loop finds the same"
         );
+        assert!(activity.will_be_idle(start));
         activity.touch();
+        assert!(!activity.will_be_idle(start + IDLE_AFTER));
         let later = start + IDLE_AFTER + Duration::from_secs(1);
         assert!(!activity.is_idle(later));
         assert!(!activity.is_idle(later + IDLE_AFTER - Duration::from_millis(1)));

@@ -13,7 +13,7 @@ use super::activity::Activity;
 pub(super) const SIZE: usize = 20;
 
 /// Time between two reads while no request needs them. Less than figures take to grow stale.
-const IDLE_PERIOD: Duration = Duration::from_secs(1);
+pub(super) const IDLE_PERIOD: Duration = Duration::from_secs(1);
 
 /// The timer that its members wait for.
 #[derive(Debug, Default)]

@@ -2,7 +2,7 @@
 
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use http::Uri;
 use suimon_picker::endpoint::Endpoint;
@@ -10,7 +10,7 @@ use suimon_picker::role::Extractor;
 use tokio_rustls::TlsConnector;
 
 use super::activity::Activity;
-use super::group::Pace;
+use super::group::{IDLE_PERIOD, Pace};
 use super::tls;
 use crate::error::SourceError;
 use crate::interval;
@@ -85,6 +85,16 @@ impl SourceConfig {
 
     pub(super) fn extractor(&self) -> &dyn Extractor {
         &*self.extractor
+    }
+
+    /// How much later than usual the next read may be, for figures that are read at `now`.
+    pub(super) fn grace(&self, activity: &Activity, now: Instant) -> Duration {
+        let soon = now + self.interval * 2;
+        if self.adaptive && activity.will_be_idle(soon) {
+            IDLE_PERIOD
+        } else {
+            Duration::ZERO
+        }
     }
 
     pub(super) fn pace(&self, activity: &Arc<Activity>) -> Pace {

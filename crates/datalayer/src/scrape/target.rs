@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicU8, Ordering};
 use std::time::{Duration, Instant};
 
 use http::Uri;
+use suimon_picker::Metrics;
 use suimon_picker::endpoint::Endpoint;
 use suimon_picker::role::{Extract, Found};
 
@@ -148,7 +149,11 @@ impl Target {
         };
         match result {
             Ok(extract) => {
-                self.endpoint.finish_scrape(extract.metrics);
+                let grace = self.source.grace(&self.shared.activity, Instant::now());
+                self.endpoint.finish_scrape(Metrics {
+                    grace,
+                    ..extract.metrics
+                });
                 self.succeed();
             }
             Err(error) => self.fail(&error),

@@ -4,7 +4,8 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use serde::Serialize;
-use suimon_picker::{Effective, Endpoint};
+use suimon_picker::engine::Outline;
+use suimon_picker::{Endpoint, Engine};
 
 use crate::wire::pools::RunningPool;
 use crate::wire::publish::Publisher;
@@ -15,6 +16,9 @@ use crate::wire::publish::Publisher;
 pub(super) struct Pools {
     version: &'static str,
     uptime_seconds: f64,
+    /// Where clients reach the gateway, for the line to try on an empty page.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    gateway: Option<String>,
     pools: Vec<Pool>,
 }
 
@@ -22,26 +26,27 @@ pub(super) struct Pools {
 #[serde(rename_all = "camelCase")]
 struct Pool {
     name: Arc<str>,
-    /// `inside`, or why there is none.
-    picker: &'static str,
+    /// Where the picker's configuration stands, or why there is none.
+    picker: Arc<str>,
+    /// What happens when the picker fails.
+    failure_mode: &'static str,
     saturation: Option<f64>,
     profiles: Vec<Profile>,
     endpoints: Vec<EndpointState>,
 }
 
 #[derive(Debug, Serialize)]
-#[serde(rename_all = "camelCase")]
 struct Profile {
-    name: String,
-    plugins: Vec<ProfilePlugin>,
-    scorers: Vec<ProfilePlugin>,
+    name: Arc<str>,
+    filters: Vec<Arc<str>>,
+    scorers: Vec<Scorer>,
+    picker: Arc<str>,
 }
 
-#[derive(Debug, Clone, Serialize)]
-struct ProfilePlugin {
-    name: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    weight: Option<f64>,
+#[derive(Debug, Serialize)]
+struct Scorer {
+    name: Arc<str>,
+    weight: f64,
 }
 
 #[derive(Debug, Serialize)]
@@ -71,25 +76,27 @@ pub(super) fn pools(publisher: Option<&Publisher>, started: Instant) -> Pools {
     Pools {
         version: env!("CARGO_PKG_VERSION"),
         uptime_seconds: started.elapsed().as_secs_f64(),
+        gateway: publisher
+            .and_then(Publisher::reach)
+            .map(|address| format!("http://{address}")),
         pools: pools.iter().map(|pool| state(pool)).collect(),
     }
 }
 
 fn state(pool: &RunningPool) -> Pool {
     let now = Instant::now();
-    let effective = pool
-        .picker
-        .as_ref()
-        .map(|picker| &picker.engine().effective);
+    let engine = pool.picker.as_ref().map(|picker| picker.engine());
+    let outline = engine.map(Engine::outline).unwrap_or_default();
     Pool {
         name: Arc::clone(&pool.name),
-        picker: if pool.picker.is_some() {
-            "inside"
+        picker: Arc::clone(&pool.source),
+        failure_mode: if pool.fail_open() {
+            "FailOpen"
         } else {
-            "unusable"
+            "FailClose"
         },
         saturation: pool.picker.as_ref().map(|picker| picker.saturation()),
-        profiles: effective.map(profiles).unwrap_or_default(),
+        profiles: outline.into_iter().map(profile).collect(),
         endpoints: pool
             .ready
             .load()
@@ -99,25 +106,14 @@ fn state(pool: &RunningPool) -> Pool {
     }
 }
 
-fn profiles(effective: &Effective) -> Vec<Profile> {
-    let profile = |profile: &suimon_picker::effective::EffectiveProfile| {
-        let plugin = |entry: &suimon_picker::effective::EffectiveEntry| ProfilePlugin {
-            name: entry.name.clone(),
-            weight: entry.weight.as_ref().map(|(weight, _)| *weight),
-        };
-        let plugins: Vec<_> = profile.plugins.iter().map(plugin).collect();
-        let scorers = plugins
-            .iter()
-            .filter(|plugin| plugin.weight.is_some())
-            .cloned()
-            .collect();
-        Profile {
-            name: profile.name.clone(),
-            plugins,
-            scorers,
-        }
-    };
-    effective.profiles.iter().map(profile).collect()
+fn profile(outline: Outline) -> Profile {
+    let scorer = |(name, weight)| Scorer { name, weight };
+    Profile {
+        name: outline.name,
+        filters: outline.filters,
+        scorers: outline.scorers.into_iter().map(scorer).collect(),
+        picker: outline.picker,
+    }
 }
 
 fn endpoint_state(endpoint: &Endpoint, now: Instant) -> EndpointState {

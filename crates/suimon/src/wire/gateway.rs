@@ -1,5 +1,6 @@
 //! `suimon gateway`: documents from a file or folder.
 
+use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -62,19 +63,23 @@ pub(super) fn runtime() -> anyhow::Result<tokio::runtime::Runtime> {
     runtime.context("no runtime")
 }
 
+/// How documents are read without a cluster.
+pub(crate) fn standalone() -> TranslateOptions {
+    TranslateOptions {
+        controller_name: CONTROLLER_NAME.to_owned(),
+        standalone: true,
+    }
+}
+
 /// Translates a world without a cluster and tells its problems to the log.
 pub(super) fn translation(world: &World) -> Translation {
-    let controller_name = CONTROLLER_NAME.to_owned();
-    let options = TranslateOptions {
-        controller_name,
-        standalone: true,
-    };
-    let translation = translate(world, &options);
+    let translation = translate(world, &standalone());
     for problem in &translation.problems {
+        let told = problem.told();
         match problem.severity {
-            Severity::Note => tracing::debug!("{problem}"),
-            Severity::Warning => tracing::warn!("{problem}"),
-            Severity::Error => tracing::error!("{problem}"),
+            Severity::Note => tracing::debug!("{told}"),
+            Severity::Warning => tracing::warn!("{told}"),
+            Severity::Error => tracing::error!("{told}"),
         }
     }
     translation
@@ -141,7 +146,9 @@ impl Running {
     pub fn publish_first(&self, translation: Translation) -> anyhow::Result<()> {
         anyhow::ensure!(
             !translation.table.binds.is_empty(),
-            "no listener to bind: a Gateway with a listener of protocol HTTP or HTTPS is needed"
+            "no listener to bind: a Gateway with a listener of protocol HTTP or HTTPS is needed; \
+             `suimon check` tells what is wrong with one that is there, and a picker configuration \
+             alone is for `suimon up --picker-config`"
         );
         let problems = self.publish(translation)?;
         if let Some(first) = problems.into_iter().next() {
@@ -156,6 +163,14 @@ impl Running {
         let published = self.server.publish(snapshot);
         for (address, local) in &published.listening {
             tracing::debug!(%address, %local, "listening");
+        }
+        if let Some((_, local)) = published.listening.first() {
+            let ip = if local.ip().is_unspecified() {
+                Ipv4Addr::LOCALHOST.into()
+            } else {
+                local.ip()
+            };
+            self.publisher.set_reach(SocketAddr::new(ip, local.port()));
         }
         self.publisher.count(published.problems.is_empty());
         Ok(published.problems)
@@ -217,7 +232,7 @@ impl Running {
 
     /// Address of the admin server.
     #[must_use]
-    pub fn admin_address(&self) -> std::net::SocketAddr {
+    pub fn admin_address(&self) -> SocketAddr {
         self.admin.address()
     }
 }

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use arc_swap::ArcSwap;
 use parking_lot::Mutex;
@@ -30,6 +31,9 @@ pub struct Shared {
 pub struct RunningPool {
     /// `namespace/name`.
     pub name: Arc<str>,
+    /// Where the picker's configuration stands, or why there is none.
+    pub source: Arc<str>,
+    fail_open: AtomicBool,
     /// Picks; `None` where the pool's picker cannot be used.
     pub picker: Option<Arc<PoolPicker>>,
     /// Endpoints as the data plane falls back on them.
@@ -53,7 +57,12 @@ struct Active {
 impl RunningPool {
     /// A pool without endpoints; without an engine it has no picker.
     #[must_use]
-    pub fn new(name: &Arc<str>, engine: Option<Engine>, shared: &Shared) -> Arc<Self> {
+    pub fn new(
+        name: &Arc<str>,
+        source: String,
+        engine: Option<Engine>,
+        shared: &Shared,
+    ) -> Arc<Self> {
         let picker = engine.map(|engine| {
             let parts = PickerParts {
                 name: Arc::clone(name),
@@ -69,6 +78,8 @@ impl RunningPool {
             .collect();
         Arc::new(Self {
             name: Arc::clone(name),
+            source: Arc::from(source),
+            fail_open: AtomicBool::new(false),
             picker,
             ready: Arc::default(),
             activity: Arc::clone(shared.scraper.activity()),
@@ -101,6 +112,7 @@ impl RunningPool {
 
     /// Takes what the pool's objects say: members, objectives, rewrites.
     pub fn update(&self, spec: &PoolSpec, metrics: &Metrics) {
+        self.fail_open.store(spec.fail_open, Ordering::Relaxed);
         let discovers = self
             .picker
             .as_ref()
@@ -149,6 +161,12 @@ impl RunningPool {
             picker,
             activity: Arc::clone(&self.activity),
         }))
+    }
+
+    /// Whether requests go on when the picker fails.
+    #[must_use]
+    pub fn fail_open(&self) -> bool {
+        self.fail_open.load(Ordering::Relaxed)
     }
 
     /// Endpoints that have neither been scraped nor given up.

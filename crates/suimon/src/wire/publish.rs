@@ -1,6 +1,7 @@
 //! A translation → pools at work → one snapshot swap.
 
 use std::collections::BTreeMap;
+use std::net::SocketAddr;
 use std::sync::Arc;
 
 use parking_lot::Mutex;
@@ -24,6 +25,7 @@ pub struct Publisher {
     shared: Shared,
     limits: Limits,
     running: Mutex<BTreeMap<Arc<str>, Kept>>,
+    reach: Mutex<Option<SocketAddr>>,
 }
 
 struct Kept {
@@ -33,7 +35,7 @@ struct Kept {
 
 /// A pool's picker cannot be made. Nothing was changed.
 #[derive(Debug, thiserror::Error)]
-#[error("pool `{pool}`: {picker}: {why}")]
+#[error("pool `{pool}`: picker configuration `{picker}`: {why}")]
 pub struct PickerError {
     /// `namespace/name` of the pool.
     pub pool: Arc<str>,
@@ -56,6 +58,7 @@ impl Publisher {
             shared,
             limits,
             running: Mutex::default(),
+            reach: Mutex::default(),
         }
     }
 
@@ -120,7 +123,7 @@ impl Publisher {
                 why,
             };
             let engine = self.engine(&spec.picker).map_err(fail)?;
-            let pool = RunningPool::new(&name, engine, &self.shared);
+            let pool = RunningPool::new(&name, source(&spec.picker), engine, &self.shared);
             pool.discover().map_err(fail)?;
             Ok(pool)
         };
@@ -144,6 +147,17 @@ impl Publisher {
             .values()
             .map(|kept| Arc::clone(&kept.pool))
             .collect()
+    }
+
+    /// Notes where clients reach the gateway.
+    pub fn set_reach(&self, address: SocketAddr) {
+        *self.reach.lock() = Some(address);
+    }
+
+    /// Where clients reach the gateway: one of its sockets.
+    #[must_use]
+    pub fn reach(&self) -> Option<SocketAddr> {
+        *self.reach.lock()
     }
 
     /// What the pools share.
@@ -190,8 +204,8 @@ fn name(spec: &PoolSpec) -> Arc<str> {
 
 fn source(picker: &PickerRef) -> String {
     match picker {
-        PickerRef::Default => "default picker configuration".to_owned(),
-        PickerRef::Inside { source, .. } => format!("ConfigMap `{source}`"),
+        PickerRef::Default => "built-in default".to_owned(),
+        PickerRef::Inside { source, .. } => source.to_string(),
         PickerRef::Unusable { why } => why.to_string(),
     }
 }

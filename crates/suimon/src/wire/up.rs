@@ -6,10 +6,10 @@ use std::sync::Arc;
 use anyhow::Context as _;
 use suimon_picker::Registry;
 use suimon_routing::table::{PickerRef, PoolMember};
-use suimon_routing::{Translation, World};
+use suimon_routing::{Translation, World, translate};
 use suimon_sim::{Config, Delay, Replica};
 
-use super::gateway::{Running, runtime, translation};
+use super::gateway::{Running, runtime, standalone};
 use super::{load, watch};
 use crate::cli::UpArgs;
 
@@ -40,7 +40,10 @@ pub fn run(args: &UpArgs, registry: Registry) -> anyhow::Result<()> {
             replicas => replicas.iter().map(Replica::address).collect(),
         };
         let running = Running::start(&args.admin, &args.data_plane, registry).await?;
-        running.publish_first(configure(args, &endpoints, picker)?)?;
+        let configuration = configure(args, &endpoints, picker)?;
+        running
+            .publish_first(configuration)
+            .context("--port and --address choose another socket")?;
         println!(
             "{}",
             welcome(args, running.admin_address(), endpoints.len())
@@ -118,7 +121,8 @@ fn configure(
     let (mut world, mut faults) = (World::default(), Vec::new());
     load::add("suimon up", &text, &mut world, &mut faults);
     anyhow::ensure!(faults.is_empty(), "{}", faults.join("\n"));
-    let mut translation = translation(&world);
+    // Its endpoints are added below: that the documents have none is no fault.
+    let mut translation = translate(&world, &standalone());
     let pool = translation
         .pools
         .first_mut()

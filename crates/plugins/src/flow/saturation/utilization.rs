@@ -10,7 +10,8 @@
 //! # Scores
 //! Saturation is the mean over the candidates of
 //! `max(waiting / queueDepthThreshold, usage / kvCacheUtilThreshold)`. An endpoint without figures
-//! younger than `metricsStalenessThreshold` counts as 1, and so does an empty pool.
+//! younger than `metricsStalenessThreshold` counts as 1, and so does an empty pool. While no request
+//! comes and scrapes are rarer on purpose, figures may be older by as much.
 //!
 //! # Parameters
 //! `queueDepthThreshold`, `kvCacheUtilThreshold`, `metricsStalenessThreshold`, `headroom`.
@@ -115,7 +116,7 @@ impl Plugin for UtilizationDetector {
 impl UtilizationDetector {
     /// How full one endpoint is; `None`: unknown.
     fn utilization(&self, load: &Load) -> Option<f64> {
-        let known = load.fresh && load.age <= self.stale_after;
+        let known = load.fresh && load.late <= self.stale_after;
         let queue = f64::from(load.scraped_waiting) / self.queue_depth;
         known.then(|| queue.max(f64::from(load.kv_usage) / self.kv_usage))
     }
@@ -173,6 +174,14 @@ mod tests {
         assert_eq!(saturation(&Pool::of([])), 1.0);
         let stale = metrics().age(Duration::from_millis(201));
         assert_eq!(saturation(&Pool::of([Some(stale)])), 1.0);
+        let rare = metrics()
+            .age(Duration::from_millis(900))
+            .grace(Duration::from_secs(1));
+        assert_eq!(
+            saturation(&Pool::of([Some(rare)])),
+            0.0,
+            "scrapes are rare while idle"
+        );
         let recent = metrics().age(Duration::from_millis(199));
         assert_eq!(saturation(&Pool::of([Some(recent)])), 0.0);
     }

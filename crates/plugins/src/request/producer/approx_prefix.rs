@@ -30,7 +30,7 @@ use std::sync::Arc;
 use parking_lot::{Mutex, RwLock};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use suimon_kvindex::{ApproxIndex, BlockHash, Chain, Hasher, Lookup};
+use suimon_kvindex::{ApproxIndex, BlockHash, Chain, Hasher};
 use suimon_llm::Prompt;
 use suimon_picker::attribute::{PrefixMatch, PrefixMatchValue};
 use suimon_picker::role::{PreRequest, Producer};
@@ -98,7 +98,6 @@ struct Hashes {
     /// Where each prompt ends in `hashes`.
     ends: Vec<usize>,
     block_tokens: u32,
-    lookup: Lookup,
 }
 
 impl Plugin for ApproxPrefixCacheProducer {
@@ -229,10 +228,10 @@ impl ApproxPrefixCacheProducer {
 
     /// Forgets endpoints that have left the pool, and notes a new one.
     fn note_endpoint(&self, endpoint: &Arc<Endpoint>) {
-        let mut known = self.known.lock();
-        if known.iter().any(|other| other.slot() == endpoint.slot()) {
+        if self.index.read().knows(endpoint.slot()) {
             return;
         }
+        let mut known = self.known.lock();
         known.retain(|other| {
             if other.is_gone() {
                 self.index.write().remove(other.slot());
@@ -268,7 +267,7 @@ impl Producer for ApproxPrefixCacheProducer {
         let mut start = 0;
         for &end in &state.ends {
             let prompt = state.hashes.get(start..end).unwrap_or_default();
-            index.matches(prompt, &mut state.lookup, |slot, blocks| {
+            index.matches(prompt, |slot, blocks| {
                 let place = pick.places.get(slot).map(|place| place as usize);
                 if let Some(value) = place.and_then(|place| column.get_mut(place)) {
                     value.matched += blocks;
@@ -299,8 +298,9 @@ impl PreRequest for ApproxPrefixCacheProducer {
             index.insert(endpoint.slot(), prompt, capacity);
             start = end;
         }
+        let held = index.held(endpoint.slot());
         drop(index);
-        endpoint.set_prefix_blocks(self.index.read().held(endpoint.slot()));
+        endpoint.set_prefix_blocks(held);
     }
 }
 

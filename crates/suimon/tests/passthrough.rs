@@ -1,0 +1,203 @@
+//! What vLLM says and is told goes through byte for byte, and is read right on its way.
+
+use std::time::Duration;
+
+use suimon_testkit::fixtures::{self, Case};
+use suimon_testkit::{Answer, FakeServer, Gateway, assert_eventually, documents, get, post};
+
+const BINARY: &str = env!("CARGO_BIN_EXE_suimon");
+
+/// Headers of the hop to the gateway, and those that it makes itself.
+const OWN_HEADERS: [&str; 4] = ["transfer-encoding", "connection", "date", "x-request-id"];
+
+/// Cases that no pick can be made for: the gateway answers itself, as llm-d's picker does.
+const REFUSED: [&str; 2] = ["err-bad-json", "err-missing-messages"];
+
+/// Prompt, completion and cached tokens that each capture shows.
+const USAGE: [(&str, u64, u64, Option<u64>); 16] = [
+    ("chat-plain", 345, 8, None),
+    ("chat-repeat-prefix", 345, 8, None),
+    ("chat-lora", 371, 8, None),
+    ("chat-stream-usage", 342, 8, None),
+    ("chat-n2-logprobs", 341, 6, None),
+    ("chat-content-parts", 17, 4, None),
+    ("chat-cache-salt", 345, 4, None),
+    ("completion-string", 211, 6, None),
+    ("completion-array", 8, 8, None),
+    ("completion-token-ids", 64, 4, None),
+    ("completion-stream", 5, 4, None),
+    ("responses", 18, 8, Some(0)),
+    ("responses-stream", 22, 8, Some(0)),
+    ("messages", 24, 8, None),
+    ("messages-stream", 14, 8, None),
+    ("generate", 64, 4, None),
+];
+
+fn documents(server: &FakeServer) -> String {
+    let (route, pool) = (
+        documents::route_to_pool("models"),
+        documents::pool("models", &[server.address], ""),
+    );
+    [documents::GATEWAY, &route, &pool].concat()
+}
+
+/// The captured answer, its body in pieces whose borders are nowhere in particular.
+fn answer(case: &Case) -> Answer {
+    let streams = case.headers.contains_key("transfer-encoding");
+    let mut head = format!("HTTP/1.1 {} Captured\r\n", case.status);
+    for (name, value) in &case.headers {
+        // Characters of the captured text that were not UTF-8 are gone from the fixture.
+        let value = if name == "content-length" {
+            case.body.len().to_string()
+        } else {
+            value.as_str().unwrap_or_default().to_owned()
+        };
+        head.push_str(&format!("{name}: {value}\r\n"));
+    }
+    let mut answer = Answer::new().send(head + "\r\n");
+    for piece in case.body.as_bytes().chunks(97) {
+        answer = if streams {
+            answer.chunk(piece)
+        } else {
+            answer.send(piece)
+        };
+        answer = answer.wait(Duration::from_micros(300));
+    }
+    if streams { answer.chunk("") } else { answer }
+}
+
+fn without(headers: Vec<(String, String)>) -> Vec<(String, String)> {
+    headers
+        .into_iter()
+        .filter(|(name, _)| !OWN_HEADERS.contains(&name.as_str()))
+        .collect()
+}
+
+#[test]
+fn each_captured_pair_goes_through_byte_for_byte() {
+    let cases = fixtures::cases();
+    assert_eq!(cases.len(), 27);
+    let answers = cases.clone();
+    let server = FakeServer::start(move |request| {
+        let case = answers
+            .iter()
+            .find(|case| request.header("x-case") == Some(&case.name));
+        case.map_or_else(Answer::new, answer)
+    });
+    let gateway = Gateway::start(BINARY, &documents(&server));
+    for case in cases
+        .iter()
+        .filter(|case| !REFUSED.contains(&case.name.as_str()))
+    {
+        for pretty in [false, true] {
+            check(&gateway, &server, case, pretty);
+        }
+    }
+}
+
+fn check(gateway: &Gateway, server: &FakeServer, case: &Case, pretty: bool) {
+    let line = format!("x-case: {}\r\n", case.name);
+    let body = match &case.request {
+        Some(request) if pretty => serde_json::to_string_pretty(request).unwrap_or_default(),
+        Some(request) => request.to_string(),
+        None => String::new(),
+    };
+    let response = if case.request.is_some() {
+        gateway.ask(post(&case.path, &body, &line))
+    } else {
+        gateway.ask(get(&case.path, &line))
+    };
+    let name = &case.name;
+    assert_eq!(
+        response.status(),
+        case.status,
+        "{name}: {}",
+        response.text()
+    );
+    assert_eq!(response.text(), case.body, "{name}");
+    let mut want: Vec<(String, String)> = case
+        .headers
+        .iter()
+        .map(|(key, value)| (key.clone(), value.as_str().unwrap_or_default().to_owned()))
+        .collect();
+    for (key, value) in &mut want {
+        if key == "content-length" {
+            *value = case.body.len().to_string();
+        }
+    }
+    assert_eq!(without(response.headers.clone()), without(want), "{name}");
+    let received = server.last();
+    assert_eq!(received.text(), body, "{name}: {received:?}");
+    assert_eq!(received.path(), case.path, "{name}");
+
+    let usage = USAGE.iter().find(|(known, ..)| known == name);
+    let outcome = gateway.decision(&response.need("x-request-id"))["outcome"].clone();
+    let got = ["promptTokens", "completionTokens", "cachedTokens"].map(|key| outcome[key].as_u64());
+    let want = usage.map_or([None; 3], |&(_, prompt, completion, cached)| {
+        [Some(prompt), Some(completion), cached]
+    });
+    assert_eq!(got, want, "{name}: {outcome}");
+    assert_eq!(outcome["status"], case.status, "{name}");
+}
+
+#[test]
+fn what_the_picker_cannot_read_is_refused_with_the_status_of_vllm() {
+    let server = FakeServer::start(|_| Answer::json("{}"));
+    let gateway = Gateway::start(BINARY, &documents(&server));
+    for name in REFUSED {
+        let cases = fixtures::cases();
+        let case = cases.iter().find(|case| case.name == name).unwrap();
+        let body = case
+            .request
+            .as_ref()
+            .map_or_else(|| "{\"model\": \"tiny\", ".to_owned(), ToString::to_string);
+        let response = gateway.ask(post(&case.path, &body, ""));
+        assert_eq!(response.status(), case.status, "{name}");
+        assert_eq!(response.json()["error"]["type"], "invalid_request_error");
+    }
+    assert_eq!(server.requests().len(), 0);
+}
+
+#[test]
+fn captured_metrics_pages_are_read_right() {
+    let server = FakeServer::start(|_| Answer::json("{}"));
+    let gateway = Gateway::start(BINARY, &documents(&server));
+    // Running, waiting, KV usage, adapters of the newest series, most adapters.
+    let pages = [
+        (
+            fixtures::METRICS_BUSY_1,
+            69,
+            261,
+            0.008_728_56,
+            &["medical", "reasoning"][..],
+        ),
+        (
+            fixtures::METRICS_BUSY_3,
+            128,
+            202,
+            0.015_992_187,
+            &["medical", "reasoning"][..],
+        ),
+        (fixtures::METRICS_AFTER, 0, 0, 0.0, &[][..]),
+    ];
+    for (page, running, waiting, usage, adapters) in pages {
+        server.set_metrics(page);
+        assert_eventually("the page is read", || {
+            let endpoint = &gateway.endpoints()[0];
+            endpoint["running"] == running && endpoint["waiting"] == waiting
+        });
+        let endpoint = &gateway.endpoints()[0];
+        let read = endpoint["kvUsage"].as_f64().unwrap();
+        assert!((read - usage).abs() < 1e-6, "{read}");
+        assert_eq!(
+            endpoint["loraActive"],
+            serde_json::json!(adapters),
+            "{endpoint}"
+        );
+        // One that runs is loaded, also where more requests for it wait.
+        assert_eq!(endpoint["loraWaiting"], serde_json::json!([]));
+        assert_eq!(endpoint["loraMax"], 2);
+        assert_eq!(endpoint["engine"], "vllm");
+        assert_eq!(endpoint["state"], "fresh");
+    }
+}
