@@ -241,6 +241,7 @@ impl Ledger {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::clock::{Clock as _, SystemClock};
     use std::time::Duration;
 
     fn endpoint() -> Endpoint {
@@ -266,12 +267,12 @@ mod tests {
 
     #[test]
     fn never_scraped_is_not_fresh() {
-        assert!(!endpoint().load(Instant::now()).fresh);
+        assert!(!endpoint().load(SystemClock.now()).fresh);
     }
 
     #[test]
     fn old_figures_are_not_fresh() {
-        let (endpoint, now) = (endpoint(), Instant::now());
+        let (endpoint, now) = (endpoint(), SystemClock.now());
         endpoint.begin_scrape();
         endpoint.finish_scrape(scraped(now, 0));
         assert!(endpoint.load(now).fresh);
@@ -284,7 +285,7 @@ mod tests {
 
     #[test]
     fn requests_count_as_waiting_until_a_scrape_begun_after_them() {
-        let (endpoint, now) = (endpoint(), Instant::now());
+        let (endpoint, now) = (endpoint(), SystemClock.now());
         endpoint.begin_scrape();
         endpoint.finish_scrape(scraped(now, 3));
         let first = endpoint.take(10);

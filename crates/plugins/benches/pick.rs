@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::hint::black_box;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use bytes::Bytes;
 use criterion::{Criterion, Throughput};
@@ -11,8 +11,8 @@ use http::HeaderMap;
 use suimon_kvindex::{Chain, Hasher};
 use suimon_llm::{ApiKind, Fields, InferenceRequest, Prompt};
 use suimon_picker::{
-    Body, Decision, Endpoint, EndpointSpec, Metrics, PickRequest, PickerParts, PoolPicker,
-    Recorder, Registry, Resources, SystemClock,
+    Body, Clock as _, Decision, Endpoint, EndpointSpec, Metrics, PickRequest, PickerParts,
+    PoolPicker, Recorder, Registry, Resources, SystemClock,
 };
 
 const STANDARD: &str = include_str!("../tests/data/standard.yaml");
@@ -111,7 +111,7 @@ fn picker(endpoints: u16) -> PoolPicker {
         labels: BTreeMap::new(),
     };
     let pool = picker.set_members((1..=endpoints).map(spec).collect());
-    let updated = Instant::now() + Duration::from_secs(24 * 3600);
+    let updated = SystemClock.now() + Duration::from_secs(24 * 3600);
     for (number, endpoint) in (0_u32..).zip(pool.endpoints.iter()) {
         endpoint.begin_scrape();
         endpoint.finish_scrape(Metrics {
@@ -141,7 +141,7 @@ fn pick(
         path: "/v1/chat/completions",
         headers,
         body: Body::Fields(fields),
-        received: Instant::now(),
+        received: SystemClock.now(),
         subset: subset.as_ref().map(|one| &one[..]),
     };
     let decision = picker.pick_now(&request);

@@ -6,7 +6,10 @@ use std::time::{Duration, Instant};
 
 use http::HeaderMap;
 use suimon_llm::InferenceRequest;
-use suimon_picker::{BuildError, Columns, Endpoint, EndpointSpec, Metrics, Plugin, Request, View};
+use suimon_picker::{
+    BuildError, Clock as _, Columns, Endpoint, EndpointSpec, Metrics, Plugin, Request, SystemClock,
+    View,
+};
 
 /// Metrics of an idle endpoint, scraped just now.
 pub(crate) fn metrics() -> Scraped {
@@ -53,7 +56,7 @@ pub(crate) struct Pool {
 
 impl Pool {
     pub(crate) fn of(metrics: impl IntoIterator<Item = Option<Scraped>>) -> Self {
-        let now = Instant::now();
+        let now = SystemClock.now();
         let endpoint = |(port, scraped): (u16, Option<Scraped>)| {
             let endpoint = Endpoint::new(EndpointSpec {
                 id: Arc::from(format!("test/{port}")),

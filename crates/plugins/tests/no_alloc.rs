@@ -6,14 +6,14 @@ mod tests {
     use std::fmt::Write as _;
     use std::net::SocketAddr;
     use std::sync::Arc;
-    use std::time::{Duration, Instant};
+    use std::time::Duration;
 
     use bytes::Bytes;
     use http::HeaderMap;
     use suimon_llm::Fields;
     use suimon_picker::{
-        Body, EndpointSpec, Metrics, PickRequest, PickerParts, PoolPicker, Recorder, Registry,
-        Resources, SystemClock,
+        Body, Clock as _, EndpointSpec, Metrics, PickRequest, PickerParts, PoolPicker, Recorder,
+        Registry, Resources, SystemClock,
     };
 
     const STANDARD: &str = include_str!("data/standard.yaml");
@@ -36,7 +36,7 @@ mod tests {
             labels: BTreeMap::new(),
         };
         let pool = picker.set_members((1..=endpoints).map(spec).collect());
-        let updated = Instant::now() + Duration::from_secs(3600);
+        let updated = SystemClock.now() + Duration::from_secs(3600);
         for endpoint in pool.endpoints.iter() {
             endpoint.begin_scrape();
             endpoint.finish_scrape(Metrics {
@@ -71,7 +71,7 @@ mod tests {
             path: "/v1/chat/completions",
             headers,
             body: Body::Fields(fields),
-            received: Instant::now(),
+            received: SystemClock.now(),
             subset: only,
         });
         assert!(decision.is_ok(), "{decision:?}");

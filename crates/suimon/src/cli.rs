@@ -27,10 +27,10 @@ pub struct Cli {
     pub command: Command,
     /// Log filter, as in `info` or `suimon_proxy=debug,warn`; the environment variable SUIMON_LOG
     /// does the same
-    #[arg(long, global = true, value_name = "FILTER")]
+    #[arg(long, global = true, value_name = "FILTER", help_heading = "Log")]
     pub log: Option<String>,
     /// Log lines as JSON
-    #[arg(long, global = true)]
+    #[arg(long, global = true, help_heading = "Log")]
     pub log_json: bool,
 }
 

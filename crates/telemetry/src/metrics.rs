@@ -4,6 +4,7 @@
 //! that begin with `suimon_` are our own.
 
 mod buckets;
+mod catalogue;
 mod pool;
 mod request;
 
@@ -19,6 +20,7 @@ use prometheus_client::metrics::info::Info;
 use prometheus_client::registry::Registry;
 
 use crate::labels::BoundedSet;
+pub use catalogue::Series;
 pub use pool::{EndpointLabels, FloatGauge, PoolGauges, PoolLabel};
 pub use request::{Ended, RequestKey, RequestSeries};
 
@@ -145,31 +147,6 @@ impl Metrics {
         }
         page
     }
-
-    /// Names, kinds and help texts of all series, sorted by name, for the reference docs.
-    #[must_use]
-    pub fn catalogue(version: &'static str) -> Vec<(String, String, String)> {
-        let metrics = Self::new(version);
-        metrics.touch();
-        let page = metrics.page();
-        let mut rows: Vec<(String, String, String)> = Vec::new();
-        for line in page.lines() {
-            let mut words = line.splitn(4, ' ');
-            match (words.next(), words.next(), words.next(), words.next()) {
-                (Some("#"), Some("HELP"), Some(name), Some(help)) => {
-                    rows.push((name.to_owned(), String::new(), help.to_owned()));
-                }
-                (Some("#"), Some("TYPE"), Some(name), Some(kind)) => {
-                    if let Some(row) = rows.iter_mut().find(|row| row.0 == name) {
-                        kind.clone_into(&mut row.1);
-                    }
-                }
-                _ => {}
-            }
-        }
-        rows.sort();
-        rows
-    }
 }
 
 /// Series that only show once they have a label set.
@@ -272,15 +249,6 @@ mod tests {
             r#"llm_d_epp_request_streaming_tpot_seconds_sum{model_name="m",target_model_name="m",fairness_id="default-flow",priority="0"} 0.5"#,
         ] {
             assert!(page.contains(line), "{line}\n{page}");
-        }
-    }
-
-    #[test]
-    fn every_series_has_a_kind_and_a_help_text() {
-        let catalogue = Metrics::catalogue("1");
-        assert!(catalogue.len() > 20, "{catalogue:?}");
-        for (name, kind, help) in catalogue {
-            assert!(!kind.is_empty() && !help.is_empty(), "{name}");
         }
     }
 

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use anyhow::bail;
+use anyhow::{Context, bail};
 use cargo_metadata::{DependencyKind, Metadata};
 use serde::Deserialize;
 
@@ -32,6 +32,17 @@ pub(crate) fn run(repo: &Repo) -> anyhow::Result<()> {
          value in. To change the rule itself, change deps.toml and say why in docs/adr",
         faults.len()
     )
+}
+
+/// The crates that may not name an async runtime: they do no IO at all.
+pub(crate) fn without_runtime(repo: &Repo) -> anyhow::Result<BTreeSet<String>> {
+    let rules: Rules = repo.table("deps.toml")?;
+    let limit = rules
+        .limit
+        .into_iter()
+        .find(|limit| limit.library == "tokio");
+    let limit = limit.context("deps.toml has no limit on `tokio`")?;
+    Ok(limit.never)
 }
 
 #[derive(Deserialize)]

@@ -1,4 +1,8 @@
-//! `cargo xtask gen`: schema and reference pages, written by the binary that they describe.
+//! `cargo xtask gen`: schema and reference pages, written by the binary that they describe, and the
+//! lints that crates share.
+
+mod about;
+mod lints;
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -35,13 +39,15 @@ pub(crate) fn run(repo: &Repo, args: &Args) -> anyhow::Result<()> {
         .arg(&out);
     run_to_end(&mut schema)?;
 
-    let fresh = read_all(&out)?;
+    let mut fresh = read_all(&out)?;
     if fresh.is_empty() {
         bail!(
             "`suimon schema` wrote no file; it should write schema/*.json and docs/reference/*.md"
         );
     }
-    let committed = read_all(&repo.path("."))?;
+    about::complete(repo, &mut fresh)?;
+    fresh.extend(lints::files(repo)?);
+    let committed = committed(&repo.path("."), &fresh)?;
     let changes = compare(&committed, &fresh);
     if args.check {
         return report(&changes, fresh.len());
@@ -67,6 +73,23 @@ fn read_all(root: &Path) -> anyhow::Result<BTreeMap<PathBuf, Vec<u8>>> {
             let bytes =
                 fs::read(&path).with_context(|| format!("cannot read `{}`", path.display()))?;
             files.insert(path.strip_prefix(root)?.to_path_buf(), bytes);
+        }
+    }
+    Ok(files)
+}
+
+/// What the checkout has of the generated folders and, beyond them, of the `fresh` files.
+fn committed(
+    root: &Path,
+    fresh: &BTreeMap<PathBuf, Vec<u8>>,
+) -> anyhow::Result<BTreeMap<PathBuf, Vec<u8>>> {
+    let mut files = read_all(root)?;
+    for path in fresh.keys() {
+        let file = root.join(path);
+        if !files.contains_key(path) && file.exists() {
+            let bytes =
+                fs::read(&file).with_context(|| format!("cannot read `{}`", file.display()))?;
+            files.insert(path.clone(), bytes);
         }
     }
     Ok(files)
@@ -158,7 +181,7 @@ mod tests {
     use std::fs;
     use std::path::PathBuf;
 
-    use super::{Change, apply, compare, read_all};
+    use super::{Change, apply, committed, compare};
 
     fn files(entries: &[(&str, &str)]) -> BTreeMap<PathBuf, Vec<u8>> {
         entries
@@ -185,10 +208,14 @@ mod tests {
         fs::create_dir_all(root.path().join("schema")).unwrap();
         fs::write(root.path().join("schema/old.json"), "x").unwrap();
         fs::write(root.path().join("schema/hand.txt"), "kept").unwrap();
-        let fresh = files(&[("schema/a.json", "1"), ("docs/reference/x/b.md", "b")]);
-        let changes = compare(&read_all(root.path()).unwrap(), &fresh);
+        let fresh = files(&[
+            ("schema/a.json", "1"),
+            ("docs/reference/x/b.md", "b"),
+            ("crates/x/clippy.toml", "c"),
+        ]);
+        let changes = compare(&committed(root.path(), &fresh).unwrap(), &fresh);
         apply(root.path(), &changes, &fresh).unwrap();
-        assert_eq!(read_all(root.path()).unwrap(), fresh);
+        assert_eq!(committed(root.path(), &fresh).unwrap(), fresh);
         assert!(root.path().join("schema/hand.txt").exists());
     }
 }

@@ -5,8 +5,8 @@
 //! | [`deps`] | who may depend on whom |
 //! | [`budget`] | sizes of files, functions and crates |
 //! | [`generate`] | schema and reference pages from the binary |
-//! | [`test`] | everything that must pass before a merge |
-//! | [`bench`] | criterion medians against their bars |
+//! | [`mod@test`] | everything that must pass before a merge |
+//! | [`mod@bench`] | criterion medians against their bars |
 //! | [`fuzz`] | the fuzz targets for a given time |
 //! | [`new_plugin`] | the skeleton of a plugin and its catalogue line |
 //! | [`repo`] | the checkout: its root, its programs |

@@ -1,10 +1,9 @@
-use std::time::Instant;
-
 use http::HeaderMap;
 use rand::SeedableRng;
 use suimon_llm::InferenceRequest;
 
 use super::*;
+use crate::clock::{Clock as _, SystemClock};
 use crate::columns::Columns;
 use crate::metrics::Load;
 use crate::view::Request;
@@ -89,7 +88,7 @@ fn run(profiles: &[Profile]) -> (Result<usize, PickError>, Results) {
         endpoints: &[],
         load: &[Load::default(); 3],
         columns: &columns,
-        now: Instant::now(),
+        now: SystemClock.now(),
     };
     let mut results = Results::default();
     let mut rng = SmallRng::seed_from_u64(1);

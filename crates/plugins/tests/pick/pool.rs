@@ -14,7 +14,7 @@ use suimon_llm::Fields;
 use suimon_picker::rewrite::Rule;
 use suimon_picker::{
     Body, Clock, Decision, Endpoint, EndpointSpec, Engine, Metrics, PickError, PickRequest,
-    PickerParts, PoolPicker, Recorder, Registry, Resources, RewriteTable,
+    PickerParts, PoolPicker, Recorder, Registry, Resources, RewriteTable, SystemClock,
 };
 
 /// What the peers' guides start from.
@@ -85,7 +85,7 @@ impl Pool {
     pub(crate) fn recorded(yaml: &str, endpoints: usize, seed: u64, records: usize) -> Self {
         let recorder = Arc::new(Recorder::new(records));
         let clock = Arc::new(TestClock {
-            start: Instant::now(),
+            start: SystemClock.now(),
             ahead: Mutex::default(),
         });
         let parts = PickerParts {

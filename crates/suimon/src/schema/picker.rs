@@ -41,30 +41,42 @@ fn inlined(descriptor: &Descriptor) -> Value {
     schema
 }
 
-/// All plugin types in one table.
+/// All plugin types in one table, by role.
 pub(super) fn table(registry: &Registry) -> String {
-    let mut text = "# Plugins\n\n| type | stability | what it does |\n|---|---|---|\n".to_owned();
-    for d in registry.iter() {
+    let mut text = "# Plugins\n\nWhat `plugins` of an EndpointPickerConfig can hold. The name of a type ends with its \
+         role. `suimon check --effective` shows which of them a configuration amounts to.\n\n\
+         | role | type | stability | what it does |\n|---|---|---|---|\n"
+        .to_owned();
+    let mut types: Vec<&Descriptor> = registry.iter().collect();
+    types.sort_by_key(|descriptor| (role(descriptor), descriptor.name));
+    for descriptor in types {
         let _ = writeln!(
             text,
-            "| [`{0}`](plugins/{0}.md) | {1:?} | {2} |",
-            d.name, d.stability, d.summary
+            "| {0} | [`{1}`](plugins/{1}.md) | {2} | {3} |",
+            role(descriptor),
+            descriptor.name,
+            stability(descriptor),
+            descriptor.summary
         );
     }
     text
 }
 
-/// The page of one plugin type: summary, parameters with defaults.
+/// The page of one plugin type: summary, parameters with defaults. `cargo xtask gen` puts the prose
+/// of the plugin's file around the parameters.
 pub(super) fn page(descriptor: &Descriptor) -> String {
     let mut text = format!(
-        "# `{}`\n\n{} ({:?}).\n\n",
-        descriptor.name, descriptor.summary, descriptor.stability
+        "# `{}`\n\n{}. Role: {}. Stability: {}.\n\n## Parameters\n\n",
+        descriptor.name,
+        capital(descriptor.summary),
+        role(descriptor),
+        stability(descriptor)
     );
     let schema = descriptor.schema().to_value();
     let defaults = descriptor.default_params();
     let properties = schema.get("properties").and_then(Value::as_object);
     let Some(properties) = properties.filter(|properties| !properties.is_empty()) else {
-        text.push_str("It has no parameters.\n");
+        text.push_str("None.\n");
         return text;
     };
     text.push_str("| parameter | default | meaning |\n|---|---|---|\n");
@@ -73,14 +85,32 @@ pub(super) fn page(descriptor: &Descriptor) -> String {
             .get("description")
             .and_then(Value::as_str)
             .unwrap_or_default();
-        let default = defaults.get(name).unwrap_or(&Value::Null);
+        let default = match defaults.get(name) {
+            None | Some(Value::Null) => String::new(),
+            Some(default) => format!("`{default}`"),
+        };
         let _ = writeln!(
             text,
-            "| `{name}` | `{default}` | {} |",
+            "| `{name}` | {default} | {} |",
             meaning.replace('\n', " ")
         );
     }
     text
+}
+
+/// The role by which a type's name ends.
+fn role(descriptor: &Descriptor) -> &'static str {
+    descriptor.name.rsplit('-').next().unwrap_or_default()
+}
+
+fn stability(descriptor: &Descriptor) -> String {
+    format!("{:?}", descriptor.stability).to_lowercase()
+}
+
+fn capital(text: &str) -> String {
+    let mut chars = text.chars();
+    let first = chars.next().map(char::to_uppercase);
+    first.into_iter().flatten().chain(chars).collect()
 }
 
 /// JSON with line ends that git likes.

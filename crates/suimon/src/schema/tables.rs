@@ -1,9 +1,17 @@
-//! Tables of errors, metrics and flags.
+//! Tables of errors, metrics and flags, and the schema of Kubernetes documents.
 
 use std::fmt::Write as _;
 
 use clap::CommandFactory as _;
+use schemars::Schema;
+use schemars::generate::SchemaSettings;
 use serde_json::json;
+use suimon_api::gateway::Gateway;
+use suimon_api::http_route::HttpRoute;
+use suimon_api::inference_objective::InferenceObjective;
+use suimon_api::inference_pool::InferencePool;
+use suimon_api::model_rewrite::InferenceModelRewrite;
+use suimon_api::reference_grant::ReferenceGrant;
 use suimon_telemetry::{Metrics, Reason};
 
 use super::picker::pretty;
@@ -11,22 +19,27 @@ use crate::cli::Cli;
 
 /// Every reason with what a client sees.
 pub(super) fn errors() -> String {
-    let mut text = "# Errors\n\nA request that gets no endpoint's answer gets JSON as of OpenAI:\n\n\
+    let mut text = "# Errors\n\nWhen no endpoint's answer can be passed on, the body is JSON in the form of \
+         OpenAI's API:\n\n\
          ```json\n{\"error\": {\"message\": \"…\", \"type\": \"…\", \"code\": \"…\", \"param\": null, \
          \"request_id\": \"…\"}}\n```\n\n\
-         | code | status | type | what happened | who has to act | retry |\n|---|---|---|---|---|---|\n"
+         `code` is also the outcome in the access log and in the metrics. Who has to act: the client, the \
+         gateway or its configuration, the endpoint, the picker. Whether to send the same request again: \
+         never, later, or elsewhere, which the gateway has then done itself where it could.\n\n\
+         | code | status | type | what happened | who has to act | again |\n|---|---|---|---|---|---|\n"
         .to_owned();
     for reason in Reason::ALL {
         let row = reason.row();
+        let (source, retry) = (format!("{:?}", row.source), format!("{:?}", row.retry));
         let _ = writeln!(
             text,
-            "| `{}` | {} | `{}` | {} | {:?} | {:?} |",
+            "| `{}` | {} | `{}` | {} | {} | {} |",
             row.label,
             row.status.as_u16(),
             row.kind,
             reason.summary(),
-            row.source,
-            row.retry
+            source.to_lowercase(),
+            retry.to_lowercase()
         );
     }
     text
@@ -34,11 +47,25 @@ pub(super) fn errors() -> String {
 
 /// Every series.
 pub(super) fn metrics() -> String {
-    let mut text = "# Metrics\n\nOn the admin port at `/metrics`. Counters end in `_total`.\n\n\
-         | name | kind | meaning |\n|---|---|---|\n"
+    let mut text = "# Metrics\n\nOn the admin port at `/metrics`, in the OpenMetrics text format. Names that \
+         begin with `llm_d_epp_` are those of the llm-d endpoint picker, so that its dashboards work. A \
+         histogram has `_bucket`, `_sum` and `_count`.\n\n\
+         | name | kind | labels | meaning |\n|---|---|---|---|\n"
         .to_owned();
-    for (name, kind, help) in Metrics::catalogue(env!("CARGO_PKG_VERSION")) {
-        let _ = writeln!(text, "| `{name}` | {kind} | {help} |");
+    for series in Metrics::catalogue(env!("CARGO_PKG_VERSION")) {
+        let labels: Vec<String> = series
+            .labels
+            .iter()
+            .map(|label| format!("`{label}`"))
+            .collect();
+        let _ = writeln!(
+            text,
+            "| `{}` | {} | {} | {} |",
+            series.name,
+            series.kind,
+            labels.join(" "),
+            series.help
+        );
     }
     text
 }
@@ -72,33 +99,38 @@ pub(super) fn cli() -> String {
     format!("{}\n", lines.join("\n"))
 }
 
-/// JSON Schema of the documents of our own interest, by kind.
+/// JSON Schema of one document whose kind is read strictly; other kinds pass.
 pub(super) fn gateway_schema() -> String {
-    use suimon_api::reference_grant;
-    use suimon_api::{gateway, http_route, inference_objective, inference_pool, model_rewrite};
+    let mut generator = SchemaSettings::draft2020_12().into_generator();
     let kinds = [
-        ("Gateway", schemars::schema_for!(gateway::Gateway)),
-        ("HTTPRoute", schemars::schema_for!(http_route::HttpRoute)),
+        ("Gateway", generator.subschema_for::<Gateway>()),
+        ("HTTPRoute", generator.subschema_for::<HttpRoute>()),
         (
             "ReferenceGrant",
-            schemars::schema_for!(reference_grant::ReferenceGrant),
+            generator.subschema_for::<ReferenceGrant>(),
         ),
-        (
-            "InferencePool",
-            schemars::schema_for!(inference_pool::InferencePool),
-        ),
+        ("InferencePool", generator.subschema_for::<InferencePool>()),
         (
             "InferenceObjective",
-            schemars::schema_for!(inference_objective::InferenceObjective),
+            generator.subschema_for::<InferenceObjective>(),
         ),
         (
             "InferenceModelRewrite",
-            schemars::schema_for!(model_rewrite::InferenceModelRewrite),
+            generator.subschema_for::<InferenceModelRewrite>(),
         ),
     ];
-    let kinds: serde_json::Map<String, serde_json::Value> = kinds
-        .into_iter()
-        .map(|(kind, schema)| (kind.to_owned(), schema.to_value()))
-        .collect();
-    pretty(&json!({"description": "schemas of the documents by kind", "kinds": kinds}))
+    let of_kind = |(kind, schema): (&str, Schema)| {
+        json!({
+            "if": {"properties": {"kind": {"const": kind}}, "required": ["kind"]},
+            "then": schema,
+        })
+    };
+    pretty(&json!({
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "Kubernetes documents of suimon",
+        "type": "object",
+        "required": ["apiVersion", "kind"],
+        "allOf": kinds.into_iter().map(of_kind).collect::<Vec<_>>(),
+        "$defs": generator.take_definitions(true),
+    }))
 }

@@ -106,6 +106,10 @@ impl Plugin for ApproxPrefixCacheProducer {
     const SUMMARY: &'static str = "says which endpoints probably hold the start of the prompt";
     type Params = Params;
 
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "a secret, so that nobody can make prompts that collide; no decision follows its value"
+    )]
     fn build(params: Params, cx: &mut BuildContext<'_>) -> Result<Self, BuildError> {
         let limits = params.check()?;
         Ok(Self {
