@@ -171,7 +171,7 @@ fn what_people_start_from_is_accepted_unedited() {
     assert!(
         checked
             .out
-            .ends_with("0 gateways, 2 routes, 1 pools, 0 sockets\n"),
+            .ends_with("0 Gateways, 2 HTTPRoutes, 1 InferencePool, 1 picker configuration, 0 sockets to listen on\n"),
         "{}",
         checked.out
     );
@@ -188,7 +188,7 @@ Gateway default/gw: Accepted, Programmed, ResolvedRefs
   listener http: 1 routes, Accepted, Programmed, ResolvedRefs
 HTTPRoute default/all at gw: Accepted, ResolvedRefs
 InferencePool default/models at gw: Accepted, ResolvedRefs
-1 gateways, 1 routes, 1 pools, 1 sockets
+1 Gateway, 1 HTTPRoute, 1 InferencePool, 1 picker configuration, 1 socket to listen on
 ";
     assert_eq!(checked.out, want);
 }

@@ -45,7 +45,15 @@ fn fail_open_sends_the_request_as_it_is_to_a_pod() {
         assert!(destination.is_none_or(|value| value != "169.254.169.254:80"));
         assert!(request.headers.get("x-prefiller-host-port").is_none());
     }
-    assert_eq!(gateway.api("/api/pools")["pools"][0]["picker"], "unusable");
+    let pool = &gateway.api("/api/pools")["pools"][0];
+    let why = "external picker `epp` is not supported yet; ";
+    assert!(
+        pool["picker"]
+            .as_str()
+            .is_some_and(|text| text.starts_with(why)),
+        "{pool}"
+    );
+    assert_eq!(pool["failureMode"], "FailOpen");
 }
 
 #[test]

@@ -10,6 +10,14 @@ const BINARY: &str = env!("CARGO_BIN_EXE_suimon");
 const CLIENTS: usize = 8;
 const CHANGES: usize = 20;
 
+const LORA_ONLY: &str = "\
+plugins:
+- type: lora-affinity-scorer
+schedulingProfiles:
+- name: default
+  plugins: [{pluginRef: lora-affinity-scorer}]
+";
+
 fn documents(sims: &Sims, endpoints: usize) -> String {
     let (route, addresses) = (documents::route_to_pool("models"), sims.addresses());
     [
@@ -63,8 +71,23 @@ fn changes_under_load_fail_no_request() {
                 ),
             );
         }
+        // Each fourth time the pool gets another picker, and with it a new memory.
+        let own_picker = change % 4 == 3;
+        if own_picker {
+            let spec = format!("{}\n  targetPorts", documents::picker_ref("picker"));
+            yaml = yaml.replace("targetPorts", &spec);
+            yaml += &documents::picker("picker", LORA_ONLY);
+        }
         gateway.write("gateway.yaml", &yaml);
         gateway.await_log("the configuration has changed", change + 1);
+        let pools = gateway.api("/api/pools");
+        let scorers = &pools["pools"][0]["profiles"][0]["scorers"];
+        let first = if own_picker {
+            "lora-affinity-scorer"
+        } else {
+            "queue-scorer"
+        };
+        assert_eq!(scorers[0]["name"], first, "change {change}");
         assert_eq!(gateway.endpoints().len(), 1 + change % 3);
         let listens = std::net::TcpStream::connect(("127.0.0.1", extra)).is_ok();
         assert_eq!(listens, change % 2 == 0, "change {change}");

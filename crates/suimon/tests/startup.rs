@@ -74,7 +74,9 @@ fn a_port_that_is_taken_ends_the_process() {
     );
     assert_fails(
         &ended,
-        &format!("error: cannot listen on `127.0.0.1:{port}` <- "),
+        &format!(
+            "error: --port and --address choose another socket <- cannot listen on `127.0.0.1:{port}` <- "
+        ),
     );
 }
 
@@ -119,7 +121,7 @@ fn broken_documents_end_the_process_and_are_named() {
         yaml + &documents::picker("p", "plugins: [{type: nonsense}]"),
     )
     .unwrap();
-    let said = "error: pool `default/models`: ConfigMap `default/p#picker.yaml`: plugins[0]: plugin \
+    let said = "error: pool `default/models`: picker configuration `default/p#picker.yaml`: plugins[0]: plugin \
                 type `nonsense` is not registered";
     assert_fails(&gateway(&file, free_port()), said);
 }
