@@ -36,12 +36,12 @@ pub(crate) fn run(repo: &Repo, args: &Args) -> anyhow::Result<()> {
         let mut test = repo.cargo();
         test.args(["test", "-p", "suimon-fuzz", "--profile", "fuzz", "--test"])
             .arg(target)
-            .args(["--", "--nocapture"]);
-        // Uncaptured output shows how many inputs the engine tried.
-        test.env(
-            "BOLERO_RANDOM_TEST_TIME_MS",
-            (args.seconds * 1000).to_string(),
-        );
+            // Uncaptured, the engine tells how many inputs it tried.
+            .args(["--", "--nocapture"])
+            .env(
+                "BOLERO_RANDOM_TEST_TIME_MS",
+                (args.seconds * 1000).to_string(),
+            );
         run_to_end(&mut test)?;
     }
     println!(
