@@ -6,6 +6,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use schemars::JsonSchema;
+use schemars::generate::SchemaSettings;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -268,7 +269,7 @@ impl Descriptor {
             stability: P::STABILITY,
             summary: P::SUMMARY,
             build: build::<P>,
-            schema: || schemars::schema_for!(P::Params),
+            schema: schema::<P>,
             default_params: || {
                 serde_json::to_value(P::Params::default()).unwrap_or(serde_json::Value::Null)
             },
@@ -287,7 +288,7 @@ impl Descriptor {
         (self.build)(params, cx)
     }
 
-    /// JSON Schema of the parameters.
+    /// JSON Schema of the parameters; it refers to nothing outside itself.
     #[must_use]
     pub fn schema(&self) -> schemars::Schema {
         (self.schema)()
@@ -318,6 +319,16 @@ fn build<P: Plugin>(
     let mut roles = Roles::default();
     Arc::new(P::build(params, cx)?).roles(&mut roles);
     Ok(roles)
+}
+
+/// Types that a parameter is made of stand where they are used, so that the schema can be part of a
+/// larger one.
+fn schema<P: Plugin>() -> schemars::Schema {
+    let mut settings = SchemaSettings::draft2020_12();
+    settings.inline_subschemas = true;
+    settings
+        .into_generator()
+        .into_root_schema_for::<P::Params>()
 }
 
 /// Makes an instance outside any engine, for tests of a plugin alone.

@@ -35,12 +35,13 @@ pub(crate) fn run(repo: &Repo, args: &Args) -> anyhow::Result<()> {
     for target in &chosen {
         let mut test = repo.cargo();
         test.args(["test", "-p", "suimon-fuzz", "--profile", "fuzz", "--test"])
-            .arg(target);
-        // The engine has no output of its own; the time it runs is what it is asked for.
-        test.env(
-            "BOLERO_RANDOM_TEST_TIME_MS",
-            (args.seconds * 1000).to_string(),
-        );
+            .arg(target)
+            // Uncaptured, the engine tells how many inputs it tried.
+            .args(["--", "--nocapture"])
+            .env(
+                "BOLERO_RANDOM_TEST_TIME_MS",
+                (args.seconds * 1000).to_string(),
+            );
         run_to_end(&mut test)?;
     }
     println!(
