@@ -3,7 +3,9 @@
 //! A block's hash covers its own content and the hash before it, so equal hashes mean equal
 //! prefixes. Blocks are hashed alone with xxh3 and then mixed into the chain by one 64×64 → 128 bit
 //! multiplication: the processor hashes several blocks at once instead of waiting for each before
-//! the next, which a chain by seed would force.
+//! the next, which a chain by seed would force. xxh3 runs without a seed, since with one it derives
+//! a secret anew for each block; what keeps hashes of one process apart from those of another is in
+//! the start of the chain.
 
 use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
 
@@ -17,8 +19,6 @@ pub struct Hasher {
     block_bytes: usize,
     /// Most blocks of one prompt; what comes after is not hashed.
     max_blocks: usize,
-    /// Makes hashes differ from process to process, so that no client can prepare collisions.
-    secret: u64,
 }
 
 /// What a prefix depends on beside its text, folded into the first block.
@@ -29,9 +29,10 @@ pub struct Chain(u64);
 
 impl Chain {
     /// The start of a chain: prompts share a prefix only for the same model and the same salt.
+    /// `secret` makes hashes differ from process to process, so that no client can foresee them.
     #[must_use]
-    pub fn start(model: &str, salt: &str) -> Self {
-        let model_hash = xxh3_64(model.as_bytes());
+    pub fn start(model: &str, salt: &str, secret: u64) -> Self {
+        let model_hash = xxh3_64_with_seed(model.as_bytes(), secret);
         Self(xxh3_64_with_seed(salt.as_bytes(), model_hash))
     }
 }
@@ -43,7 +44,7 @@ impl Hasher {
     ///
     /// A block of no tokens cannot be: it counts as one token.
     #[must_use]
-    pub const fn new(block_tokens: usize, max_blocks: usize, secret: u64) -> Self {
+    pub const fn new(block_tokens: usize, max_blocks: usize) -> Self {
         let block_bytes = if block_tokens == 0 {
             4
         } else {
@@ -52,7 +53,6 @@ impl Hasher {
         Self {
             block_bytes,
             max_blocks,
-            secret,
         }
     }
 
@@ -133,7 +133,7 @@ impl Run<'_> {
             return false;
         }
         self.left -= 1;
-        self.previous = mix(self.previous, xxh3_64_with_seed(block, self.hasher.secret));
+        self.previous = mix(self.previous, xxh3_64(block));
         self.hashes.push(self.previous);
         true
     }
@@ -160,12 +160,12 @@ mod tests {
     }
 
     fn small() -> Hasher {
-        Hasher::new(4, 100, 7)
+        Hasher::new(4, 100)
     }
 
     #[test]
     fn different_prompts_share_nothing() {
-        let chain = Chain::start("m", "");
+        let chain = Chain::start("m", "", 7);
         assert_ne!(
             hashes(small(), chain, b"hello"),
             hashes(small(), chain, b"goodbye")
@@ -185,7 +185,7 @@ mod tests {
         let chains = [("m", ""), ("n", ""), ("m", "t1"), ("m", "t2")];
         let all: Vec<_> = chains
             .iter()
-            .flat_map(|(model, salt)| hashes(small(), Chain::start(model, salt), &text))
+            .flat_map(|(model, salt)| hashes(small(), Chain::start(model, salt, 7), &text))
             .collect();
         let unique: std::collections::HashSet<_> = all.iter().collect();
         assert_eq!(unique.len(), all.len());
@@ -193,22 +193,25 @@ mod tests {
 
     #[test]
     fn equal_blocks_in_a_row_have_different_hashes() {
-        let all = hashes(small(), Chain::start("m", ""), &[0; 16 * 50]);
+        let all = hashes(small(), Chain::start("m", "", 7), &[0; 16 * 50]);
         let unique: std::collections::HashSet<_> = all.iter().collect();
         assert_eq!(unique.len(), 50);
     }
 
     #[test]
     fn an_empty_prompt_has_no_blocks() {
-        assert!(hashes(small(), Chain::start("m", ""), b"").is_empty());
+        assert!(hashes(small(), Chain::start("m", "", 7), b"").is_empty());
     }
 
     #[test]
     fn no_more_blocks_than_allowed() {
-        let hasher = Hasher::new(4, 3, 7);
-        assert_eq!(hashes(hasher, Chain::start("m", ""), &[1; 1000]).len(), 3);
+        let hasher = Hasher::new(4, 3);
+        assert_eq!(
+            hashes(hasher, Chain::start("m", "", 7), &[1; 1000]).len(),
+            3
+        );
         let mut out = Vec::new();
-        hasher.tokens(Chain::start("m", ""), &[1; 1000], &mut out);
+        hasher.tokens(Chain::start("m", "", 7), &[1; 1000], &mut out);
         assert_eq!(out.len(), 3);
     }
 
@@ -218,7 +221,7 @@ mod tests {
             text in proptest::collection::vec(any::<u8>(), 0..400), cut in 0_usize..400
         ) {
             let cut = cut.min(text.len());
-            let chain = Chain::start("m", "");
+            let chain = Chain::start("m", "", 7);
             let (short, long) = (hashes(small(), chain, &text[..cut]), hashes(small(), chain, &text));
             let full = cut / 16;
             prop_assert_eq!(&short[..full], &long[..full]);
@@ -229,7 +232,7 @@ mod tests {
             text in proptest::collection::vec(any::<u8>(), 0..400),
             cuts in proptest::collection::vec(0_usize..400, 0..5)
         ) {
-            let chain = Chain::start("m", "");
+            let chain = Chain::start("m", "", 7);
             let mut cuts: Vec<_> = cuts.into_iter().map(|cut| cut.min(text.len())).collect();
             cuts.extend([0, text.len()]);
             cuts.sort_unstable();
@@ -241,7 +244,7 @@ mod tests {
 
         #[test]
         fn tokens_hash_like_their_bytes(tokens in proptest::collection::vec(any::<u32>(), 0..100)) {
-            let chain = Chain::start("m", "");
+            let chain = Chain::start("m", "", 7);
             let bytes: Vec<u8> = tokens.iter().flat_map(|token| token.to_le_bytes()).collect();
             let mut out = Vec::new();
             small().tokens(chain, &tokens, &mut out);

@@ -82,7 +82,7 @@ pub struct Scheduled<'a> {
 /// From an endpoint's slot to its place in one snapshot.
 #[derive(Debug, Clone, Default)]
 pub struct Places {
-    by_slot: std::collections::HashMap<u32, u32>,
+    by_slot: hashbrown::HashMap<u32, u32>,
 }
 
 // === impl View ===

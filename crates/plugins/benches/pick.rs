@@ -43,7 +43,7 @@ fn body(criterion: &mut Criterion) {
     let line = "abcdefgh i".repeat(3) + "abcdefgh";
     let text = format!("{line}\\n{line}\\\"").repeat(400_000 / 80);
     let body = Bytes::from(chat([text]));
-    let hasher = Hasher::new(64, 2048, 7);
+    let hasher = Hasher::new(64, 2048);
     let mut hashes = Vec::with_capacity(2048);
     let mut group = criterion.benchmark_group("body");
     group.throughput(Throughput::Bytes(body.len() as u64));
@@ -64,7 +64,7 @@ fn hash(fields: &Fields, hasher: &Hasher, hashes: &mut Vec<u64>) {
     let Ok(request) = request else {
         unreachable!("the body is a chat")
     };
-    let chain = Chain::start("m", "");
+    let chain = Chain::start("m", "", 7);
     for prompt in &request.prompts {
         match prompt {
             Prompt::Text(ranges) => {

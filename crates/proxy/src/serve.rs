@@ -1,5 +1,6 @@
 //! The walk: what happens to one request, step by step.
 
+use std::pin::pin;
 use std::sync::Arc;
 
 use http::{Request, Response};
@@ -94,7 +95,7 @@ async fn walk(
         prefix: routed.prefix,
         host: &host,
     };
-    let rest = onward.go(client, snapshot, exchange);
+    let rest = pin!(onward.go(client, snapshot, exchange));
     let (served, backend) = match timeouts::within(limit, started, rest).await? {
         Passed::Redirected(to) => return Ok(End::Redirected(to)),
         Passed::Served(served, backend) => (served, backend),

@@ -1,5 +1,6 @@
 //! Time limits of rules.
 
+use std::pin::Pin;
 use std::time::{Duration, Instant};
 
 use suimon_telemetry::Reason;
@@ -13,14 +14,12 @@ use crate::failure::Failure;
 pub(crate) async fn within<T>(
     limit: Option<Duration>,
     from: Instant,
-    step: impl Future<Output = Result<T, Failure>>,
+    step: Pin<&mut impl Future<Output = Result<T, Failure>>>,
 ) -> Result<T, Failure> {
-    // One place for the step, whichever way it is awaited: it is large, and moved when awaited.
-    let mut step = std::pin::pin!(step);
     let Some(limit) = limit else {
         return step.await;
     };
-    match tokio::time::timeout_at((from + limit).into(), step.as_mut()).await {
+    match tokio::time::timeout_at((from + limit).into(), step).await {
         Ok(done) => done,
         Err(_elapsed) => Err(Failure::plain(Reason::Timeout)),
     }

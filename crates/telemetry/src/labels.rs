@@ -4,8 +4,9 @@
 //! and folds later ones into [`OTHER`], so that no client can grow the registry for ever. Names that
 //! the configuration mentions are pinned and never fold.
 
-use std::collections::HashMap;
 use std::sync::Arc;
+
+use hashbrown::HashMap;
 
 use parking_lot::RwLock;
 

@@ -211,9 +211,9 @@ impl ApproxPrefixCacheProducer {
             (None, Some(blocks)) => blocks,
             (None, None) => usize::MAX,
         };
-        let hasher = Hasher::new(block_tokens, max_blocks, self.secret);
+        let hasher = Hasher::new(block_tokens, max_blocks);
         let salt = request.inference.cache_salt.as_deref().unwrap_or_default();
-        let chain = Chain::start(request.model, salt);
+        let chain = Chain::start(request.model, salt, self.secret);
         for prompt in &request.inference.prompts {
             match prompt {
                 Prompt::Text(ranges) => {
