@@ -151,17 +151,14 @@ struct Line<'a> {
 
 impl Line<'_> {
     fn write(mut self, place: &Place<'_>, end: &RequestEnd<'_>) {
-        self.text(
-            "time",
-            &jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%S%.3fZ"),
-        );
-        self.text("id", &end.id);
-        self.text("peer", &place.peer);
-        self.text("method", &end.method);
-        self.text("host", &place.host);
-        self.text("path", &place.path);
+        self.shown("time", &format_args!("{:.3}", jiff::Timestamp::now()));
+        self.text("id", end.id);
+        self.shown("peer", &place.peer);
+        self.text("method", end.method);
+        self.text("host", place.host);
+        self.text("path", place.path);
         self.number("status", Some(end.status));
-        self.text("outcome", &end.outcome);
+        self.text("outcome", end.outcome);
         self.number("duration_ms", Some(Millis(end.duration)));
         self.number("first_byte_ms", end.first_byte.map(Millis));
         self.number("pick_us", end.pick.map(|time| time.as_micros()));
@@ -206,28 +203,35 @@ impl Line<'_> {
 
     fn known(&mut self, key: &str, value: &str) {
         if !value.is_empty() {
-            self.text(key, &value);
+            self.text(key, value);
         }
     }
 
-    fn text(&mut self, key: &str, value: &impl fmt::Display) {
+    fn shown(&mut self, key: &str, value: &impl fmt::Display) {
         self.key(key);
-        let start = self.to.len();
-        self.to.push('"');
-        let _ = write!(
-            Escaped {
-                to: self.to,
-                left: MAX_LEN
-            },
-            "{value}"
-        );
-        self.to.push('"');
-        let bare = |text: &str| !text.is_empty() && !text.contains([' ', '"', '\\', '=']);
-        let inner = self.to.get(start + 1..self.to.len() - 1);
-        if self.format == Format::Text && inner.is_some_and(bare) {
-            self.to.pop();
-            self.to.remove(start);
+        let quote = if self.format == Format::Json {
+            "\""
+        } else {
+            ""
+        };
+        let _ = write!(self.to, "{quote}{value}{quote}");
+    }
+
+    /// Most values are plain and go out as they are.
+    fn text(&mut self, key: &str, value: &str) {
+        self.key(key);
+        let plain = |byte: u8| byte.is_ascii_graphic() && !matches!(byte, b'"' | b'\\' | b'=');
+        let bare = !value.is_empty() && value.len() <= MAX_LEN && value.bytes().all(plain);
+        if bare && self.format == Format::Text {
+            return self.to.push_str(value);
         }
+        self.to.push('"');
+        if bare {
+            self.to.push_str(value);
+        } else {
+            escape(value, self.to);
+        }
+        self.to.push('"');
     }
 }
 
@@ -241,32 +245,22 @@ impl fmt::Display for Millis {
     }
 }
 
-/// Writes values of the client without control characters, quotes and more than [`MAX_LEN`] bytes,
+/// Writes a value of the client without control characters, quotes and more than [`MAX_LEN`] bytes,
 /// so that no line can be forged.
-struct Escaped<'a> {
-    to: &'a mut String,
-    left: usize,
-}
-
-impl fmt::Write for Escaped<'_> {
-    fn write_str(&mut self, text: &str) -> fmt::Result {
-        let end = text.floor_char_boundary(self.left);
-        let (shown, rest) = text.split_at(end);
-        self.left -= shown.len();
-        for c in shown.chars() {
-            match c {
-                '"' | '\\' => self.to.extend(['\\', c]),
-                c if c.is_control() || matches!(c, '\u{2028}' | '\u{2029}') => {
-                    write!(self.to, "\\u{:04x}", u32::from(c))?;
-                }
-                c => self.to.push(c),
+fn escape(text: &str, to: &mut String) {
+    let (shown, rest) = text.split_at(text.floor_char_boundary(MAX_LEN));
+    for c in shown.chars() {
+        match c {
+            '"' | '\\' => to.extend(['\\', c]),
+            c if c.is_control() || matches!(c, '\u{2028}' | '\u{2029}') => {
+                // Writing to a string does not fail.
+                let _ = write!(to, "\\u{:04x}", u32::from(c));
             }
+            c => to.push(c),
         }
-        if !rest.is_empty() && self.left < 4 {
-            self.to.push('…');
-            self.left = 0;
-        }
-        Ok(())
+    }
+    if !rest.is_empty() {
+        to.push('…');
     }
 }
 
@@ -281,7 +275,7 @@ mod tests {
             format: Format::Json,
             started: false,
         }
-        .text("k", &text);
+        .text("k", text);
         line.push('}');
         let value: serde_json::Value = serde_json::from_str(&line).unwrap();
         value["k"].as_str().unwrap().to_owned()
@@ -296,7 +290,7 @@ mod tests {
             format: Format::Text,
             started: false,
         }
-        .text("k", &forged);
+        .text("k", forged);
         assert_eq!(line, r#"k="a\u000d\u000astatus=200\u001b[2J\"""#);
         assert_eq!(escaped(forged), forged, "as JSON it is the same text again");
     }

@@ -15,10 +15,12 @@ pub(crate) async fn within<T>(
     from: Instant,
     step: impl Future<Output = Result<T, Failure>>,
 ) -> Result<T, Failure> {
+    // One place for the step, whichever way it is awaited: it is large, and moved when awaited.
+    let mut step = std::pin::pin!(step);
     let Some(limit) = limit else {
         return step.await;
     };
-    match tokio::time::timeout_at((from + limit).into(), step).await {
+    match tokio::time::timeout_at((from + limit).into(), step.as_mut()).await {
         Ok(done) => done,
         Err(_elapsed) => Err(Failure::plain(Reason::Timeout)),
     }

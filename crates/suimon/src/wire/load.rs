@@ -70,21 +70,23 @@ fn files(path: &Path) -> Result<Vec<PathBuf>, String> {
         return Ok(vec![path.to_owned()]);
     }
     let entries = std::fs::read_dir(path).map_err(|error| format!("{shown}: {error}"))?;
-    let wanted = |path: &PathBuf| {
-        let hidden = path
-            .file_name()
-            .is_some_and(|name| name.to_string_lossy().starts_with('.'));
-        let ending = path.extension().and_then(|ending| ending.to_str());
-        !hidden && ending.is_some_and(|ending| ENDINGS.contains(&ending))
-    };
     let mut files: Vec<PathBuf> = entries
         .flatten()
         .map(|entry| entry.path())
-        .filter(wanted)
+        .filter(|path| is_document(path))
         .collect();
     files.sort();
     if files.is_empty() {
         return Err(format!("{shown}: has no .yaml, .yml or .json file"));
     }
     Ok(files)
+}
+
+/// Whether a file of a folder is read.
+pub(super) fn is_document(path: &Path) -> bool {
+    let hidden = path
+        .file_name()
+        .is_some_and(|name| name.to_string_lossy().starts_with('.'));
+    let ending = path.extension().and_then(|ending| ending.to_str());
+    !hidden && ending.is_some_and(|ending| ENDINGS.contains(&ending))
 }

@@ -1,10 +1,14 @@
 //! Watches a file or folder.
 
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use notify::{EventKind, RecommendedWatcher, RecursiveMode, Watcher};
+use notify::event::{AccessKind, AccessMode};
+use notify::{Event, EventKind, RecommendedWatcher, RecursiveMode, Watcher};
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
+
+use super::load;
 
 /// Tells of changes until it is dropped.
 #[derive(Debug)]
@@ -17,19 +21,19 @@ pub struct Changes {
 /// change.
 const SETTLE: Duration = Duration::from_millis(100);
 
+/// Longest time that a change waits for things to settle.
+const PATIENCE: Duration = Duration::from_secs(1);
+
 /// Watches `path`. Of a file the folder is watched, so that it may be replaced; of a link also the
-/// folder that it leads to.
+/// folder that it leads to. Other files of the folder are of no interest.
 ///
 /// # Errors
 /// The system gives no watch.
 pub(super) fn path(path: &Path) -> notify::Result<Changes> {
     let (sender, receiver) = unbounded_channel();
-    let mut watcher = notify::recommended_watcher(move |event: notify::Result<notify::Event>| {
-        let of_interest = match event {
-            Ok(event) => !matches!(event.kind, EventKind::Access(_)),
-            Err(_) => true,
-        };
-        if of_interest {
+    let interest = Interest::of(path);
+    let mut watcher = notify::recommended_watcher(move |event: notify::Result<Event>| {
+        if event.as_ref().map_or(true, |event| interest.is_met(event)) {
             // Nobody listens any more when the process ends.
             let _ = sender.send(());
         }
@@ -40,6 +44,53 @@ pub(super) fn path(path: &Path) -> notify::Result<Changes> {
     Ok(Changes {
         watching: Some((receiver, watcher)),
     })
+}
+
+/// Which files of the watched folders matter.
+#[derive(Debug)]
+enum Interest {
+    /// All documents of a folder.
+    Documents,
+    /// A file, and what it leads to if it is a link.
+    Names(Vec<std::ffi::OsString>),
+}
+
+// === impl Interest ===
+
+impl Interest {
+    fn of(path: &Path) -> Self {
+        if path.is_dir() {
+            return Self::Documents;
+        }
+        let target = path.canonicalize().ok();
+        let names = [Some(path), target.as_deref()].into_iter().flatten();
+        Self::Names(
+            names
+                .filter_map(Path::file_name)
+                .map(OsStr::to_owned)
+                .collect(),
+        )
+    }
+
+    fn is_met(&self, event: &Event) -> bool {
+        let change = match event.kind {
+            EventKind::Access(kind) => kind == AccessKind::Close(AccessMode::Write),
+            _ => true,
+        };
+        change && (event.paths.is_empty() || event.paths.iter().any(|path| self.has(path)))
+    }
+
+    /// Links whose names begin with two dots are how ConfigMap mounts change all files at once.
+    fn has(&self, path: &Path) -> bool {
+        let Some(name) = path.file_name() else {
+            return true;
+        };
+        name.to_string_lossy().starts_with("..")
+            || match self {
+                Self::Documents => load::is_document(path),
+                Self::Names(names) => names.iter().any(|known| known == name),
+            }
+    }
 }
 
 fn folders(path: &Path) -> Vec<PathBuf> {
@@ -83,6 +134,46 @@ impl Changes {
         if changes.recv().await.is_none() {
             return std::future::pending().await;
         }
-        while let Ok(Some(())) = tokio::time::timeout(SETTLE, changes.recv()).await {}
+        let settled = async {
+            while let Ok(Some(())) = tokio::time::timeout(SETTLE, changes.recv()).await {}
+        };
+        // One that never settles is taken as it is now and then.
+        let _ = tokio::time::timeout(PATIENCE, settled).await;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use notify::event::{CreateKind, ModifyKind};
+
+    fn event(path: &Path) -> Event {
+        Event::new(EventKind::Modify(ModifyKind::Any)).add_path(path.to_owned())
+    }
+
+    #[test]
+    fn other_files_of_the_folder_are_of_no_interest() {
+        let folder = tempfile::tempdir().unwrap();
+        let config = folder.path().join("gateway.yaml");
+        std::fs::write(&config, "").unwrap();
+        let interest = Interest::of(&config);
+        assert!(interest.is_met(&event(&config)));
+        assert!(
+            interest.is_met(&event(&folder.path().join("..data"))),
+            "a ConfigMap mount"
+        );
+        assert!(!interest.is_met(&event(&folder.path().join("access.log"))));
+        assert!(!interest.is_met(&event(&folder.path().join("other.yaml"))));
+    }
+
+    #[test]
+    fn all_documents_of_a_folder_are_of_interest() {
+        let folder = tempfile::tempdir().unwrap();
+        let interest = Interest::of(folder.path());
+        let new = folder.path().join("new.yml");
+        let created = Event::new(EventKind::Create(CreateKind::File)).add_path(new);
+        assert!(interest.is_met(&created));
+        assert!(!interest.is_met(&event(&folder.path().join("gateway.log"))));
+        assert!(!interest.is_met(&event(&folder.path().join(".gateway.yaml.swp"))));
     }
 }
