@@ -34,6 +34,7 @@ pub struct ObjectMeta {
 /// An object of a kind whose `spec` is checked: unknown fields are errors.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[schemars(rename = "Resource_{S}")]
 pub struct Resource<S> {
     /// Group and version.
     #[serde(default)]

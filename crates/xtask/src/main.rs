@@ -4,7 +4,7 @@
 //! |---|---|
 //! | [`deps`] | who may depend on whom |
 //! | [`budget`] | sizes of files, functions and crates |
-//! | [`generate`] | schema and reference pages from the binary |
+//! | [`generate`] | schema, reference pages and lints that are written by a command |
 //! | [`mod@test`] | everything that must pass before a merge |
 //! | [`mod@bench`] | criterion medians against their bars |
 //! | [`fuzz`] | the fuzz targets for a given time |
@@ -41,7 +41,7 @@ enum Command {
     Deps,
     /// Check sizes of files, functions and crates against crates/xtask/budget.toml
     Budget,
-    /// Write schema/ and docs/reference/ from the binary
+    /// Write schema/, docs/reference/ and the clippy.toml of crates without IO
     Gen(generate::Args),
     /// Run everything that must pass before a merge; installs what the tests need
     Test(test::Args),

@@ -13,8 +13,8 @@ use crate::{budget, deps, generate};
 
 #[derive(clap::Args)]
 #[command(after_help = "Examples:\n  \
-    cargo xtask test            everything; installs Chromium and the openai client if missing\n  \
-    cargo xtask test --quick    installs nothing; without the tests that need those two\n\n\
+    cargo xtask test            everything; installs Chromium, the openai client and node if missing\n  \
+    cargo xtask test --quick    installs nothing; without the tests that need the first two\n\n\
     A test that drives a browser has `needs_chromium` in its name and reads the environment\n\
     variable CHROMIUM; one that drives the openai client has `needs_openai` and reads OPENAI_PYTHON.")]
 pub(crate) struct Args {
@@ -26,12 +26,13 @@ pub(crate) struct Args {
 /// Runs every step, also after one has failed, and ends with a table of them.
 pub(crate) fn run(repo: &Repo, args: &Args) -> anyhow::Result<()> {
     let mut steps = Steps::default();
-    let mut tools = Tools::default();
+    let mut tools = Tools::present();
     if args.quick {
         steps.skip("tools", "--quick: without browser and openai tests");
     } else {
         steps.run("chromium", || tools.find_chromium(repo));
         steps.run("openai client", || tools.find_openai(repo));
+        steps.run("node", || tools.find_node(repo));
     }
     steps.run("fmt", || {
         run_to_end(repo.cargo().args(["fmt", "--all", "--", "--check"]))
@@ -53,7 +54,7 @@ pub(crate) fn run(repo: &Repo, args: &Args) -> anyhow::Result<()> {
         run_to_end(repo.cargo().args(clippy))
     });
     steps.run("cargo test", || cargo_test(repo, &tools));
-    run_script_tests(repo, &mut steps)?;
+    run_script_tests(repo, &tools, &mut steps)?;
     steps.finish()
 }
 
@@ -71,11 +72,11 @@ fn cargo_test(repo: &Repo, tools: &Tools) -> anyhow::Result<()> {
     run_to_end(&mut command)
 }
 
-fn run_script_tests(repo: &Repo, steps: &mut Steps) -> anyhow::Result<()> {
+fn run_script_tests(repo: &Repo, tools: &Tools, steps: &mut Steps) -> anyhow::Result<()> {
     let name = "dashboard scripts";
     let wanted = |path: &std::path::Path| path.to_string_lossy().ends_with(".test.mjs");
     let scripts: Vec<PathBuf> = files_below(&repo.path("crates"), &wanted)?;
-    match (tools::node(), scripts.is_empty()) {
+    match (&tools.node, scripts.is_empty()) {
         (_, true) => steps.skip(name, "no *.test.mjs below crates/"),
         (None, false) => steps.skip(name, "node is not installed"),
         (Some(node), false) => {

@@ -8,6 +8,7 @@ use anyhow::{Context, bail};
 use crate::repo::{Repo, find_program, run_to_end};
 
 const CHROMIUM: [&str; 4] = ["chromium", "chromium-browser", "google-chrome", "chrome"];
+const NODE: [&str; 2] = ["node", "nodejs"];
 
 /// What was found; a missing one leaves out the tests that need it.
 #[derive(Default)]
@@ -15,11 +16,21 @@ pub(super) struct Tools {
     pub(super) chromium: Option<PathBuf>,
     /// A Python that can import `openai`.
     pub(super) openai_python: Option<PathBuf>,
+    /// Runs the tests of the dashboard's scripts.
+    pub(super) node: Option<PathBuf>,
 }
 
 // === impl Tools ===
 
 impl Tools {
+    /// What is there already; nothing is installed.
+    pub(super) fn present() -> Self {
+        Self {
+            node: find_program(&NODE),
+            ..Self::default()
+        }
+    }
+
     /// Finds Chromium, or installs it where this process may.
     pub(super) fn find_chromium(&mut self, repo: &Repo) -> anyhow::Result<()> {
         if find_program(&CHROMIUM).is_none() {
@@ -48,11 +59,21 @@ impl Tools {
         self.openai_python = Some(python);
         Ok(())
     }
-}
 
-/// The node that runs the tests of the dashboard's scripts.
-pub(super) fn node() -> Option<PathBuf> {
-    find_program(&["node", "nodejs"])
+    /// Finds node, or installs it where this process may.
+    pub(super) fn find_node(&mut self, repo: &Repo) -> anyhow::Result<()> {
+        if self.node.is_none() {
+            println!("node is missing; the tests of the dashboard's scripts need it");
+            apt_install(repo, &["nodejs"])?;
+            self.node = find_program(&NODE);
+        }
+        let found = self
+            .node
+            .as_ref()
+            .context("node is still not on the PATH")?;
+        println!("node: {}", found.display());
+        Ok(())
+    }
 }
 
 fn has_openai(python: &PathBuf) -> bool {
