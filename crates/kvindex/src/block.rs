@@ -66,7 +66,6 @@ impl Hasher {
         hashes: &mut Vec<BlockHash>,
     ) {
         let mut run = Run {
-            hasher: self,
             previous: chain.0,
             left: self.max_blocks,
             hashes,
@@ -101,7 +100,6 @@ impl Hasher {
     /// Appends the hashes of one prompt, given as token ids, to `hashes`.
     pub fn tokens(&self, chain: Chain, tokens: &[u32], hashes: &mut Vec<BlockHash>) {
         let mut run = Run {
-            hasher: self,
             previous: chain.0,
             left: self.max_blocks,
             hashes,
@@ -118,7 +116,6 @@ impl Hasher {
 }
 
 struct Run<'a> {
-    hasher: &'a Hasher,
     previous: u64,
     left: usize,
     hashes: &'a mut Vec<BlockHash>,

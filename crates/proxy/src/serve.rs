@@ -95,8 +95,11 @@ async fn walk(
         prefix: routed.prefix,
         host: &host,
     };
-    let rest = pin!(onward.go(client, snapshot, exchange));
-    let (served, backend) = match timeouts::within(limit, started, rest).await? {
+    let passed = {
+        let rest = pin!(onward.go(client, snapshot, exchange));
+        timeouts::within(limit, started, rest).await?
+    };
+    let (served, backend) = match passed {
         Passed::Redirected(to) => return Ok(End::Redirected(to)),
         Passed::Served(served, backend) => (served, backend),
     };
