@@ -115,6 +115,9 @@ impl Hasher {
     }
 }
 
+/// Bytes that are hashed at once: up to here xxh3 needs no set-up.
+const PIECE: usize = 128;
+
 struct Run<'a> {
     previous: u64,
     left: usize,
@@ -130,7 +133,8 @@ impl Run<'_> {
             return false;
         }
         self.left -= 1;
-        self.previous = mix(self.previous, xxh3_64(block));
+        let pieces = block.chunks(PIECE).map(xxh3_64);
+        self.previous = pieces.fold(self.previous, mix);
         self.hashes.push(self.previous);
         true
     }
