@@ -83,8 +83,8 @@ fn simultaneous_requests_spread() {
         config.tuning.time_to_first_token = Delay::from_millis(1_500);
     });
     let gateway = gateway(&sims);
-    // Sent in one go: all are decided between two scrapes, and the ledger of requests in flight
-    // alone tells the replicas apart.
+    // Sent in one go: most are decided between two scrapes, where only the ledger of requests in
+    // flight tells the replicas apart.
     let mut clients: Vec<_> = (0..16).map(|_| gateway.client()).collect();
     for (number, client) in clients.iter_mut().enumerate() {
         let body = chat_body("llama", &[&format!("{number} has nothing in common")]);
@@ -93,7 +93,13 @@ fn simultaneous_requests_spread() {
     assert_eventually("all are in flight", || {
         sims.received().iter().sum::<usize>() == 16
     });
-    assert_eq!(sims.received(), [4; 4]);
+    // Two workers may decide at the same moment, and a scrape may already count a request that is
+    // still counted as unseen: a replica can be one or two off its share, and no herd is.
+    let received = sims.received();
+    assert!(
+        received.iter().all(|count| (2..=6).contains(count)),
+        "{received:?}"
+    );
     for client in &mut clients {
         assert_eq!(client.message().unwrap().status(), 200);
     }
