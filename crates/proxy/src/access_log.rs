@@ -1,9 +1,8 @@
 //! One line a request, written in batches by a thread of its own: a line costs the request path a
 //! format into a shared buffer, never a system call.
 
-use std::fmt::{self, Write as _};
+use std::fmt::Write as _;
 use std::io::Write;
-use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::{JoinHandle, Thread};
@@ -34,14 +33,22 @@ pub enum Format {
 
 #[derive(Debug, Default)]
 struct Shared {
-    lines: Mutex<String>,
+    lines: Mutex<Lines>,
     lost: AtomicU64,
     closed: AtomicBool,
 }
 
+/// Lines that wait to be written.
+#[derive(Debug, Default)]
+struct Lines {
+    text: String,
+    /// The current second as text, made once a second.
+    second: (i64, String),
+}
+
 /// What a line says beside what observers are told.
 pub(crate) struct Place<'a> {
-    pub(crate) peer: SocketAddr,
+    pub(crate) peer: &'a str,
     pub(crate) host: &'a str,
     pub(crate) path: &'a str,
 }
@@ -88,17 +95,23 @@ impl AccessLog {
     /// never written.
     pub(crate) fn line(&self, place: &Place<'_>, end: &RequestEnd<'_>) {
         let mut lines = self.shared.lines.lock();
-        if lines.len() > WAITING {
+        if lines.text.len() > WAITING {
             self.shared.lost.fetch_add(1, Ordering::Relaxed);
             return;
         }
-        let first = lines.is_empty();
-        Line {
-            to: &mut lines,
+        let first = lines.text.is_empty();
+        lines.tick();
+        let Lines {
+            text: to,
+            second: (_, second),
+        } = &mut *lines;
+        let mut line = Line {
+            to,
             format: self.format,
             started: false,
-        }
-        .write(place, end);
+        };
+        line.time(second);
+        line.write(place, end);
         drop(lines);
         if first {
             self.thread.unpark();
@@ -117,6 +130,21 @@ impl Drop for AccessLog {
     }
 }
 
+// === impl Lines ===
+
+impl Lines {
+    /// Brings the second up to date.
+    fn tick(&mut self) {
+        let now = jiff::Timestamp::now();
+        if self.second.0 != now.as_second() || self.second.1.is_empty() {
+            self.second.0 = now.as_second();
+            self.second.1.clear();
+            // Writing to a string does not fail.
+            let _ = write!(self.second.1, "{now:.0}");
+        }
+    }
+}
+
 // === impl Shared ===
 
 impl Shared {
@@ -124,7 +152,7 @@ impl Shared {
         let mut batch = String::new();
         loop {
             let closed = self.closed.load(Ordering::Acquire);
-            std::mem::swap(&mut batch, &mut self.lines.lock());
+            std::mem::swap(&mut batch, &mut self.lines.lock().text);
             if batch.is_empty() {
                 if closed {
                     return;
@@ -150,17 +178,16 @@ struct Line<'a> {
 // === impl Line ===
 
 impl Line<'_> {
-    fn write(mut self, place: &Place<'_>, end: &RequestEnd<'_>) {
-        self.shown("time", &format_args!("{:.3}", jiff::Timestamp::now()));
+    fn write(&mut self, place: &Place<'_>, end: &RequestEnd<'_>) {
         self.text("id", end.id);
-        self.shown("peer", &place.peer);
+        self.text("peer", place.peer);
         self.text("method", end.method);
         self.text("host", place.host);
         self.text("path", place.path);
         self.number("status", Some(end.status));
         self.text("outcome", end.outcome);
-        self.number("duration_ms", Some(Millis(end.duration)));
-        self.number("first_byte_ms", end.first_byte.map(Millis));
+        self.millis("duration_ms", Some(end.duration));
+        self.millis("first_byte_ms", end.first_byte);
         self.number("pick_us", end.pick.map(|time| time.as_micros()));
         self.number("request_bytes", Some(end.request_bytes));
         self.number("response_bytes", Some(end.response_bytes));
@@ -193,11 +220,35 @@ impl Line<'_> {
         }
     }
 
-    fn number(&mut self, key: &str, value: Option<impl fmt::Display>) {
+    fn number(&mut self, key: &str, value: Option<impl itoa::Integer>) {
         if let Some(value) = value {
             self.key(key);
-            // Writing to a string does not fail.
-            let _ = write!(self.to, "{value}");
+            self.to.push_str(itoa::Buffer::new().format(value));
+        }
+    }
+
+    /// Milliseconds with three decimals.
+    fn millis(&mut self, key: &str, time: Option<Duration>) {
+        let Some(time) = time else { return };
+        let micros = time.as_micros();
+        self.number(key, Some(micros / 1000));
+        self.to.push('.');
+        for unit in [100, 10, 1] {
+            self.to.push(char::from(
+                b'0' + u8::try_from(micros / unit % 10).unwrap_or(0),
+            ));
+        }
+    }
+
+    fn time(&mut self, second: &str) {
+        self.key("time");
+        let quote = if self.format == Format::Json {
+            "\""
+        } else {
+            ""
+        };
+        for part in [quote, second, quote] {
+            self.to.push_str(part);
         }
     }
 
@@ -205,16 +256,6 @@ impl Line<'_> {
         if !value.is_empty() {
             self.text(key, value);
         }
-    }
-
-    fn shown(&mut self, key: &str, value: &impl fmt::Display) {
-        self.key(key);
-        let quote = if self.format == Format::Json {
-            "\""
-        } else {
-            ""
-        };
-        let _ = write!(self.to, "{quote}{value}{quote}");
     }
 
     /// Most values are plain and go out as they are.
@@ -232,16 +273,6 @@ impl Line<'_> {
             escape(value, self.to);
         }
         self.to.push('"');
-    }
-}
-
-/// Milliseconds with three decimals.
-struct Millis(Duration);
-
-impl fmt::Display for Millis {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let micros = self.0.as_micros();
-        write!(f, "{}.{:03}", micros / 1000, micros % 1000)
     }
 }
 

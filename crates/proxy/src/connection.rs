@@ -44,7 +44,8 @@ pub(crate) struct Client {
     pub(crate) bind: SocketAddr,
     /// Port that the client connected to.
     pub(crate) port: u16,
-    pub(crate) peer: SocketAddr,
+    /// `ip:port` of the client, as it is logged.
+    pub(crate) peer: Box<str>,
     pub(crate) tls: bool,
     /// Server name of the TLS handshake.
     pub(crate) sni: Option<Box<str>>,
@@ -90,7 +91,7 @@ async fn accept(
         worker,
         bind,
         port,
-        peer,
+        peer: peer.to_string().into(),
         tls: false,
         sni: None,
     };

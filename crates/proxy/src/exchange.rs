@@ -1,6 +1,5 @@
 //! The account of one request: filled in along the walk, closed exactly once, whatever the end.
 
-use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -103,8 +102,8 @@ impl Exchange {
     }
 
     /// Address of the client.
-    pub(crate) fn peer(&self) -> SocketAddr {
-        self.client.peer
+    pub(crate) fn peer(&self) -> &str {
+        &self.client.peer
     }
 
     /// The id as text.
