@@ -16,7 +16,7 @@ use std::collections::BTreeMap;
 
 use hashbrown::HashMap;
 
-use crate::block::BlockHash;
+use crate::block::{BlockHash, units_at, units_of};
 use crate::lanes::{Lane, LaneSet};
 
 /// A number that stands for whoever holds blocks; the caller's choice.
@@ -45,12 +45,15 @@ struct Tree {
     /// Leaves by their last use. A use touches one path, so no two leaves share a stamp.
     leaves: BTreeMap<Stamp, BlockHash>,
     clock: Stamp,
+    /// Units of all nodes together.
+    units: usize,
 }
 
 #[derive(Debug, Clone, Copy)]
 struct Node {
     parent: Option<BlockHash>,
     children: u32,
+    units: u32,
     /// Last use of the node itself, or of children that were forgotten since.
     used: Stamp,
 }
@@ -58,11 +61,18 @@ struct Node {
 // === impl ApproxIndex ===
 
 impl ApproxIndex {
-    /// Notes that `holder` has seen the prefix `hashes`. It keeps its `capacity` last used blocks.
+    /// Notes that `holder` has seen the prefix `hashes`. It keeps the blocks that were used last, of
+    /// at most `capacity` units.
     ///
     /// Beyond 65,536 holders at once nothing is noted.
     pub fn insert(&mut self, holder: Holder, hashes: &[BlockHash], capacity: usize) {
-        let hashes = hashes.get(..capacity).unwrap_or(hashes);
+        let fitting = hashes.len().min(capacity);
+        let fitting = (0..fitting)
+            .rev()
+            .find(|&last| units_of(last + 1) <= capacity);
+        let hashes = hashes
+            .get(..fitting.map_or(0, |last| last + 1))
+            .unwrap_or(hashes);
         let Some(lane) = self.lane(holder) else {
             return;
         };
@@ -74,7 +84,7 @@ impl ApproxIndex {
         for &hash in hashes.get(known..).unwrap_or_default() {
             self.blocks.entry(hash).or_default().insert(lane);
         }
-        while tree.nodes.len() > capacity {
+        while tree.units > capacity {
             let Some(hash) = tree.forget_one() else { break };
             forget(&mut self.blocks, hash, lane);
         }
@@ -142,14 +152,14 @@ impl ApproxIndex {
         }
     }
 
-    /// Blocks that one holder holds.
+    /// Units of the blocks that one holder holds.
     #[must_use]
     pub fn held(&self, holder: Holder) -> usize {
         let tree = self
             .lanes
             .get(&holder)
             .and_then(|&lane| self.held.get(usize::from(lane)));
-        tree.map_or(0, |tree| tree.nodes.len())
+        tree.map_or(0, |tree| tree.units)
     }
 
     /// Whether the index has, or had, blocks of this holder.
@@ -208,16 +218,17 @@ impl Tree {
         if let (Some(parent), false) = (parent, new.is_empty()) {
             self.hang_on(parent);
         }
-        for &hash in new {
+        for (index, &hash) in (known..).zip(new) {
             let children = u32::from(hash != end);
-            self.nodes.insert(
-                hash,
-                Node {
-                    parent,
-                    children,
-                    used: self.clock,
-                },
-            );
+            let units = units_at(index);
+            self.units += units;
+            let node = Node {
+                parent,
+                children,
+                units: u32::try_from(units).unwrap_or(u32::MAX),
+                used: self.clock,
+            };
+            self.nodes.insert(hash, node);
             parent = Some(hash);
         }
         if let Some(node) = self.nodes.get_mut(&end) {
@@ -242,7 +253,9 @@ impl Tree {
     /// Forgets the leaf that was used longest ago.
     fn forget_one(&mut self) -> Option<BlockHash> {
         let (used, hash) = self.leaves.pop_first()?;
-        let parent = self.nodes.remove(&hash)?.parent;
+        let node = self.nodes.remove(&hash)?;
+        self.units = self.units.saturating_sub(node.units as usize);
+        let parent = node.parent;
         if let Some((parent, node)) = parent.and_then(|p| Some((p, self.nodes.get_mut(&p)?))) {
             node.children = node.children.saturating_sub(1);
             node.used = node.used.max(used);

@@ -12,13 +12,14 @@ use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
 /// Hash of a prefix that ends with a certain block.
 pub type BlockHash = u64;
 
-/// Hashes prompts into blocks of a fixed size.
+/// Hashes prompts into blocks. The first blocks of a prompt are one unit long, later ones longer: see
+/// [`units_at`].
 #[derive(Debug, Clone, Copy)]
 pub struct Hasher {
-    /// Bytes in one block of text; a token counts as four.
-    block_bytes: usize,
-    /// Most blocks of one prompt; what comes after is not hashed.
-    max_blocks: usize,
+    /// Bytes in one unit of text; a token counts as four.
+    unit_bytes: usize,
+    /// Most units of one prompt; what comes after is not hashed.
+    max_units: usize,
 }
 
 /// What a prefix depends on beside its text, folded into the first block.
@@ -40,19 +41,20 @@ impl Chain {
 // === impl Hasher ===
 
 impl Hasher {
-    /// A hasher of blocks of `block_tokens` tokens, four bytes each, at most `max_blocks` a prompt.
+    /// A hasher of blocks that are multiples of `unit_tokens` tokens, four bytes each, of at most
+    /// `max_units` units a prompt.
     ///
-    /// A block of no tokens cannot be: it counts as one token.
+    /// A unit of no tokens cannot be: it counts as one token.
     #[must_use]
-    pub const fn new(block_tokens: usize, max_blocks: usize) -> Self {
-        let block_bytes = if block_tokens == 0 {
+    pub const fn new(unit_tokens: usize, max_units: usize) -> Self {
+        let unit_bytes = if unit_tokens == 0 {
             4
         } else {
-            block_tokens.saturating_mul(4)
+            unit_tokens.saturating_mul(4)
         };
         Self {
-            block_bytes,
-            max_blocks,
+            unit_bytes,
+            max_units,
         }
     }
 
@@ -65,78 +67,110 @@ impl Hasher {
         pieces: impl IntoIterator<Item = &'a [u8]>,
         hashes: &mut Vec<BlockHash>,
     ) {
-        let mut run = Run {
-            previous: chain.0,
-            left: self.max_blocks,
-            hashes,
-        };
+        let mut run = Run::new(self, chain, hashes);
         // Holds a block that begins in one piece and ends in a later one.
         let mut partial: Vec<u8> = Vec::new();
         for mut piece in pieces {
-            if !partial.is_empty() {
-                let take = (self.block_bytes - partial.len()).min(piece.len());
-                let (head, rest) = piece.split_at(take);
-                partial.extend_from_slice(head);
+            while let Some(size) = run.next_size() {
+                if partial.len() + piece.len() < size {
+                    partial.extend_from_slice(piece);
+                    break;
+                }
+                let (block, rest) = piece.split_at(size - partial.len());
+                if partial.is_empty() {
+                    run.block(block);
+                } else {
+                    partial.extend_from_slice(block);
+                    run.block(&partial);
+                    partial.clear();
+                }
                 piece = rest;
-                if partial.len() < self.block_bytes {
-                    continue;
-                }
-                run.block(&partial);
-                partial.clear();
             }
-            let mut blocks = piece.chunks_exact(self.block_bytes);
-            for block in &mut blocks {
-                if !run.block(block) {
-                    return;
-                }
-            }
-            partial.extend_from_slice(blocks.remainder());
         }
-        if !partial.is_empty() {
+        if !partial.is_empty() && run.next_size().is_some() {
             run.block(&partial);
         }
     }
 
     /// Appends the hashes of one prompt, given as token ids, to `hashes`.
     pub fn tokens(&self, chain: Chain, tokens: &[u32], hashes: &mut Vec<BlockHash>) {
-        let mut run = Run {
-            previous: chain.0,
-            left: self.max_blocks,
-            hashes,
-        };
-        let mut bytes = Vec::with_capacity(self.block_bytes.min(tokens.len().saturating_mul(4)));
-        for block in tokens.chunks((self.block_bytes / 4).max(1)) {
+        let mut run = Run::new(self, chain, hashes);
+        let (mut bytes, mut left) = (Vec::new(), tokens);
+        while let Some(size) = run.next_size().filter(|_| !left.is_empty()) {
+            let (block, rest) = left.split_at(left.len().min(size / 4));
             bytes.clear();
             bytes.extend(block.iter().flat_map(|token| token.to_le_bytes()));
-            if !run.block(&bytes) {
-                return;
-            }
+            run.block(&bytes);
+            left = rest;
         }
     }
+
+    /// Blocks that the first `units` units of a prompt make, the last one perhaps in part.
+    const fn blocks_of(units: usize) -> usize {
+        if units <= SHORT {
+            return units;
+        }
+        SHORT.saturating_add((units - SHORT).div_ceil(LONG))
+    }
+}
+
+/// Blocks of a prompt that are one unit long; each one behind them is [`LONG`] units long. Where a
+/// prompt is long already, a finer grain would cost memory and time and tell little more.
+const SHORT: usize = 64;
+
+/// Units of one of the longer blocks.
+const LONG: usize = 4;
+
+/// Units of the block at `index` in its prompt.
+#[must_use]
+pub const fn units_at(index: usize) -> usize {
+    if index < SHORT { 1 } else { LONG }
+}
+
+/// Units of the first `blocks` blocks of a prompt.
+#[must_use]
+pub const fn units_of(blocks: usize) -> usize {
+    if blocks <= SHORT {
+        return blocks;
+    }
+    SHORT + (blocks - SHORT) * LONG
 }
 
 /// Bytes that are hashed at once: up to here xxh3 needs no set-up.
 const PIECE: usize = 128;
 
 struct Run<'a> {
+    unit_bytes: usize,
     previous: u64,
-    left: usize,
+    index: usize,
+    max_blocks: usize,
     hashes: &'a mut Vec<BlockHash>,
 }
 
 // === impl Run ===
 
-impl Run<'_> {
-    /// Adds one block; `false` once the prompt has as many as it may.
-    fn block(&mut self, block: &[u8]) -> bool {
-        if self.left == 0 {
-            return false;
+impl<'a> Run<'a> {
+    fn new(hasher: &Hasher, chain: Chain, hashes: &'a mut Vec<BlockHash>) -> Self {
+        let (unit_bytes, max_blocks) = (hasher.unit_bytes, Hasher::blocks_of(hasher.max_units));
+        Self {
+            unit_bytes,
+            previous: chain.0,
+            index: 0,
+            max_blocks,
+            hashes,
         }
-        self.left -= 1;
+    }
+
+    /// Bytes of the next block; `None` once the prompt has as many blocks as it may.
+    fn next_size(&self) -> Option<usize> {
+        (self.index < self.max_blocks).then(|| self.unit_bytes.saturating_mul(units_at(self.index)))
+    }
+
+    fn block(&mut self, block: &[u8]) {
+        self.index += 1;
         let pieces = block.chunks(PIECE).map(xxh3_64);
         self.previous = pieces.fold(self.previous, mix);
         self.hashes.push(self.previous);
-        true
     }
 }
 
@@ -161,7 +195,7 @@ mod tests {
     }
 
     fn small() -> Hasher {
-        Hasher::new(4, 100)
+        Hasher::new(4, 1000)
     }
 
     #[test]
@@ -205,6 +239,18 @@ mod tests {
     }
 
     #[test]
+    fn blocks_get_longer_behind_the_first() {
+        let prompt = vec![1; 16 * (SHORT + 3 * LONG)];
+        assert_eq!(
+            hashes(small(), Chain::start("m", "", 7), &prompt).len(),
+            SHORT + 3
+        );
+        assert_eq!(units_of(SHORT + 3), SHORT + 3 * LONG);
+        let whole: usize = (0..SHORT + 3).map(units_at).sum();
+        assert_eq!(whole, units_of(SHORT + 3));
+    }
+
+    #[test]
     fn no_more_blocks_than_allowed() {
         let hasher = Hasher::new(4, 3);
         assert_eq!(
@@ -219,19 +265,19 @@ mod tests {
     proptest! {
         #[test]
         fn a_longer_prompt_begins_with_the_blocks_of_the_shorter(
-            text in proptest::collection::vec(any::<u8>(), 0..400), cut in 0_usize..400
+            text in proptest::collection::vec(any::<u8>(), 0..2400), cut in 0_usize..2400
         ) {
             let cut = cut.min(text.len());
             let chain = Chain::start("m", "", 7);
             let (short, long) = (hashes(small(), chain, &text[..cut]), hashes(small(), chain, &text));
-            let full = cut / 16;
+            let full = (0..).take_while(|&n| units_of(n + 1) * 16 <= cut).count();
             prop_assert_eq!(&short[..full], &long[..full]);
         }
 
         #[test]
         fn pieces_hash_like_the_whole(
-            text in proptest::collection::vec(any::<u8>(), 0..400),
-            cuts in proptest::collection::vec(0_usize..400, 0..5)
+            text in proptest::collection::vec(any::<u8>(), 0..2400),
+            cuts in proptest::collection::vec(0_usize..2400, 0..5)
         ) {
             let chain = Chain::start("m", "", 7);
             let mut cuts: Vec<_> = cuts.into_iter().map(|cut| cut.min(text.len())).collect();
@@ -244,7 +290,7 @@ mod tests {
         }
 
         #[test]
-        fn tokens_hash_like_their_bytes(tokens in proptest::collection::vec(any::<u32>(), 0..100)) {
+        fn tokens_hash_like_their_bytes(tokens in proptest::collection::vec(any::<u32>(), 0..600)) {
             let chain = Chain::start("m", "", 7);
             let bytes: Vec<u8> = tokens.iter().flat_map(|token| token.to_le_bytes()).collect();
             let mut out = Vec::new();

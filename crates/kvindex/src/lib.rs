@@ -14,4 +14,4 @@ pub mod block;
 mod lanes;
 
 pub use approx::ApproxIndex;
-pub use block::{BlockHash, Chain, Hasher};
+pub use block::{BlockHash, Chain, Hasher, units_at, units_of};

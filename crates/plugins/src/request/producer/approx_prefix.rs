@@ -30,7 +30,7 @@ use std::sync::Arc;
 use parking_lot::{Mutex, RwLock};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use suimon_kvindex::{ApproxIndex, BlockHash, Chain, Hasher};
+use suimon_kvindex::{ApproxIndex, BlockHash, Chain, Hasher, units_of};
 use suimon_llm::Prompt;
 use suimon_picker::attribute::{PrefixMatch, PrefixMatchValue};
 use suimon_picker::role::{PreRequest, Producer};
@@ -242,6 +242,24 @@ impl ApproxPrefixCacheProducer {
     }
 }
 
+// === impl Hashes ===
+
+impl Hashes {
+    /// Units of all prompts together.
+    fn units(&self) -> u32 {
+        let starts = std::iter::once(0).chain(self.ends.iter().copied());
+        starts
+            .zip(&self.ends)
+            .map(|(start, &end)| units(end - start))
+            .sum()
+    }
+}
+
+/// Units of the first `blocks` blocks of a prompt: later blocks are longer than the first.
+fn units(blocks: usize) -> u32 {
+    u32::try_from(units_of(blocks)).unwrap_or(u32::MAX)
+}
+
 impl Producer for ApproxPrefixCacheProducer {
     fn produce(&self, pick: &mut Produce<'_>) {
         let block_tokens = self.block_tokens(pick);
@@ -253,7 +271,7 @@ impl Producer for ApproxPrefixCacheProducer {
         state.block_tokens = block_tokens;
         self.hash(pick.request, state);
         let column = pick.columns.write(self.matches);
-        let total = u32::try_from(state.hashes.len()).unwrap_or(u32::MAX);
+        let total = state.units();
         for &place in pick.candidates {
             if let Some(value) = column.get_mut(place as usize) {
                 *value = PrefixMatchValue {
@@ -270,7 +288,7 @@ impl Producer for ApproxPrefixCacheProducer {
             index.matches(prompt, |slot, blocks| {
                 let place = pick.places.get(slot).map(|place| place as usize);
                 if let Some(value) = place.and_then(|place| column.get_mut(place)) {
-                    value.matched += blocks;
+                    value.matched += units(blocks as usize);
                 }
             });
             start = end;
