@@ -204,6 +204,14 @@ impl Engine {
         &self.families
     }
 
+    /// Whether some family tells this.
+    pub(crate) fn tells(&self, signal: &Signal) -> bool {
+        self.readers
+            .iter()
+            .flatten()
+            .any(|reader| reader.signal == *signal)
+    }
+
     pub(crate) fn readers(&self, family: usize) -> &[Reader] {
         self.readers.get(family).map_or(&[], Vec::as_slice)
     }

@@ -169,11 +169,10 @@ impl<'a> Tally<'a> {
                 Signal::Waiting => add_at(&mut self.waiting, reader.rank, sample.value),
                 Signal::Running => add_at(&mut self.running, reader.rank, sample.value),
                 Signal::KvUsage => {
-                    add_at(
-                        &mut self.kv_usage,
-                        reader.rank,
-                        sample.value.clamp(0.0, 1.0),
-                    );
+                    // A share below 0 is none.
+                    if sample.value >= 0.0 {
+                        add_at(&mut self.kv_usage, reader.rank, sample.value.min(1.0));
+                    }
                 }
                 Signal::Lora => self.add_lora(sample),
                 Signal::CacheInfo {
@@ -209,6 +208,16 @@ impl<'a> Tally<'a> {
         self.num_blocks = self.num_blocks.saturating_add(blocks);
     }
 
+    /// Whether load figures are known: found now, or kept from a page that had them. A figure that
+    /// was never there is unknown, not 0.
+    fn is_whole(&self, engine: &Engine, found: Found, previous: &Metrics) -> bool {
+        let known = previous.updated.is_some();
+        found.load()
+            && (known || found.waiting || !engine.tells(&Signal::Waiting))
+            && (known || found.running || !engine.tells(&Signal::Running))
+            && (known || found.kv_usage || !engine.tells(&Signal::KvUsage))
+    }
+
     fn finish(&self, engine: &Engine, previous: &Metrics, now: Instant) -> Extract {
         let (waiting, running) = (first(&self.waiting), first(&self.running));
         let kv_usage = first(&self.kv_usage);
@@ -227,7 +236,7 @@ impl<'a> Tally<'a> {
         let lora = self.lora.map(|(_, labels)| lora(&previous.lora, labels));
         let metrics = Metrics {
             grace: std::time::Duration::ZERO,
-            updated: if found.load() {
+            updated: if self.is_whole(engine, found, previous) {
                 Some(now)
             } else {
                 previous.updated

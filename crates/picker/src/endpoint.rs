@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU32, AtomicU64, Ordering};
-use std::time::Instant;
+use std::sync::{Arc, OnceLock};
+use std::time::{Duration, Instant};
 
 use arc_swap::ArcSwap;
 
@@ -35,7 +35,15 @@ pub struct Endpoint {
     /// Blocks that a prefix index says are held here, for display.
     prefix_blocks: AtomicU32,
     gone: AtomicBool,
+    /// Until when it is passed over because it refused a connection; milliseconds after [`ORIGIN`].
+    avoided_until: AtomicU64,
 }
+
+/// What moments are counted from: the first one that anybody tells.
+static ORIGIN: OnceLock<Instant> = OnceLock::new();
+
+/// Time for which an endpoint that refused a connection is passed over while others are there.
+const AVOIDED: Duration = Duration::from_secs(2);
 
 /// Requests that we sent and that have not ended.
 #[derive(Debug, Default)]
@@ -75,6 +83,7 @@ impl Endpoint {
             total: AtomicU64::new(0),
             prefix_blocks: AtomicU32::new(0),
             gone: AtomicBool::new(false),
+            avoided_until: AtomicU64::new(0),
         }
     }
 
@@ -182,6 +191,20 @@ impl Endpoint {
             .store(u32::try_from(blocks).unwrap_or(u32::MAX), Ordering::Relaxed);
     }
 
+    /// No connection could be made at `now`: picks pass over it for a while, as far as there are
+    /// others.
+    pub fn refused(&self, now: Instant) {
+        self.avoided_until
+            .store(millis(now + AVOIDED), Ordering::Relaxed);
+    }
+
+    /// Whether it refused a connection a short time before `now`.
+    #[must_use]
+    pub fn is_avoided(&self, now: Instant) -> bool {
+        let until = self.avoided_until.load(Ordering::Relaxed);
+        until > 0 && millis(now) < until
+    }
+
     /// Whether the endpoint has left its pool. Requests in flight go on.
     #[must_use]
     pub fn is_gone(&self) -> bool {
@@ -221,6 +244,12 @@ impl Endpoint {
             let _ = unseen.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |n| n.checked_sub(1));
         }
     }
+}
+
+fn millis(moment: Instant) -> u64 {
+    let origin = ORIGIN.get_or_init(|| moment);
+    let since = moment.saturating_duration_since(*origin);
+    u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
 }
 
 // === impl Ledger ===
@@ -263,6 +292,15 @@ mod tests {
     #[test]
     fn authority_has_brackets_for_ipv6() {
         assert_eq!(&**endpoint().authority(), "[fd00::1]:8000");
+    }
+
+    #[test]
+    fn who_refused_a_connection_is_avoided_for_a_while() {
+        let (endpoint, now) = (endpoint(), Instant::now());
+        assert!(!endpoint.is_avoided(now));
+        endpoint.refused(now);
+        assert!(endpoint.is_avoided(now));
+        assert!(!endpoint.is_avoided(now + AVOIDED));
     }
 
     #[test]

@@ -29,7 +29,7 @@ pub use model::REWRITE_HEADERS;
 const DEFAULT_PRIORITY: i32 = 0;
 
 /// Endpoints behind the picker's own choice that a request may go to when no connection can be made.
-const FALLBACKS: usize = 3;
+const FALLBACKS: usize = 7;
 
 /// Headers that name an InferenceObjective; the first that is present counts.
 pub const OBJECTIVE_HEADERS: [HeaderName; 2] = [

@@ -85,8 +85,8 @@ pub(crate) fn record(
         time,
         route: request.route.into(),
         pool: Arc::clone(pool),
-        model: Arc::clone(&model.incoming),
-        target_model: Arc::clone(&model.target),
+        model: clipped(&model.incoming),
+        target_model: clipped(&model.target),
         priority,
         candidates: candidates(endpoints, scratch),
         profiles: profiles.collect(),
@@ -95,6 +95,16 @@ pub(crate) fn record(
     });
     recorder.push(Arc::clone(&record));
     Some(record)
+}
+
+/// Longest name that is kept, in bytes: names come from clients.
+const NAME_MAX: usize = 256;
+
+fn clipped(name: &Arc<str>) -> Arc<str> {
+    match name.get(..name.floor_char_boundary(NAME_MAX)) {
+        Some(start) if start.len() < name.len() => Arc::from(format!("{start}…")),
+        _ => Arc::clone(name),
+    }
 }
 
 fn candidates(endpoints: &[Arc<Endpoint>], scratch: &Scratch) -> Vec<Candidate> {

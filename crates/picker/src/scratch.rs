@@ -47,6 +47,14 @@ impl Scratch {
         let places = (0..).zip(pool.endpoints.iter());
         self.candidates
             .extend(places.filter(|(_, e)| allowed(e)).map(|(place, _)| place));
+        let reachable = |place: &u32| {
+            pool.endpoints
+                .get(*place as usize)
+                .is_some_and(|endpoint| !endpoint.is_avoided(now))
+        };
+        if self.candidates.iter().any(reachable) {
+            self.candidates.retain(reachable);
+        }
         self.columns.reset(pool.endpoints.len());
     }
 }

@@ -85,6 +85,9 @@ pub(crate) async fn send(
             }
             Err(Tried::NotConnected(error)) => {
                 tracing::debug!(%error, "next endpoint");
+                if let Some(member) = &stop.member {
+                    member.refused(Instant::now());
+                }
             }
             Err(Tried::Failed(failure)) => return Err(failure),
         }

@@ -162,6 +162,9 @@ impl Server {
             let _ = threads.acceptor.listeners.send(listening);
         }
         settle(&mut sockets, &current.snapshot);
+        for listening in listen_again(&mut published.problems, &current.snapshot, &mut sockets) {
+            let _ = threads.acceptor.listeners.send(listening);
+        }
         published.listening = current
             .snapshot
             .table
@@ -232,6 +235,32 @@ fn listen_new(
     }
     fresh
 }
+
+/// Binds what could not be bound while a socket of ours that has just been closed stood in the way:
+/// one at another address of the same port.
+fn listen_again(
+    problems: &mut Vec<PublishError>,
+    snapshot: &Snapshot,
+    sockets: &mut HashMap<SocketAddr, Bound>,
+) -> Vec<Listening> {
+    let mut fresh = Vec::new();
+    for _ in 0..CLOSING_LOOKS {
+        let in_use = |problem: &PublishError| {
+            matches!(problem,
+            PublishError::Bind { source, .. } if source.kind() == io::ErrorKind::AddrInUse)
+        };
+        if !problems.iter().any(in_use) {
+            break;
+        }
+        std::thread::sleep(LOOK_EVERY);
+        problems.retain(|problem| !in_use(problem));
+        fresh.extend(listen_new(snapshot, sockets, problems));
+    }
+    fresh
+}
+
+/// How often [`listen_again`] looks whether a socket has been closed.
+const CLOSING_LOOKS: usize = 50;
 
 fn listen(address: SocketAddr, protocol: Protocol) -> io::Result<(Bound, Listening)> {
     let socket = listener::bind(address)?;

@@ -49,6 +49,9 @@ pub struct AdminState {
 /// Connections at once; further ones are closed at once.
 const CONNECTIONS: usize = 64;
 
+/// Longest life of a connection.
+const CONNECTION_TIME: Duration = Duration::from_secs(30);
+
 /// Decisions in one answer when no limit is given.
 const DEFAULT_DECISIONS: usize = 50;
 
@@ -189,10 +192,10 @@ async fn serve(listener: TcpListener, state: Arc<AdminState>) {
             });
             let connection = hyper::server::conn::http1::Builder::new()
                 .timer(TokioTimer::new())
-                .header_read_timeout(Duration::from_secs(30))
+                .header_read_timeout(Duration::from_secs(10))
                 .serve_connection(TokioIo::new(stream), answer);
-            // A client that goes is no fault of ours.
-            let _ = connection.await;
+            // A client that goes is no fault of ours; one that stays makes room for others.
+            let _ = tokio::time::timeout(CONNECTION_TIME, connection).await;
         });
     }
 }

@@ -32,12 +32,12 @@ struct Checked {
 pub fn run(args: &CheckArgs, registry: &Registry) -> anyhow::Result<ExitCode> {
     let checked = check(&args.path, registry);
     for fault in &checked.faults {
-        println!("error: {fault}");
+        println!("error: {}", plain(fault));
     }
     if let Some(old) = &args.diff {
         let old = check(old, registry);
         for fault in &old.faults {
-            println!("error: {fault}");
+            println!("error: {}", plain(fault));
         }
         print!("{}", diff(&effective(&old), &effective(&checked)));
     } else if args.effective {
@@ -79,7 +79,7 @@ fn check(path: &Path, registry: &Registry) -> Checked {
 
 /// The text of a file that is one EndpointPickerConfig and nothing else.
 fn picker_config(path: &Path) -> Option<String> {
-    let text = std::fs::read_to_string(path).ok()?;
+    let text = load::read(path).ok()?;
     suimon_api::picker_config::is_picker_config(&text).then_some(text)
 }
 
@@ -147,7 +147,7 @@ impl Checked {
 
 fn report(checked: &Checked) {
     for problem in &checked.problems {
-        println!("{problem}");
+        println!("{}", plain(&problem.to_string()));
     }
     let statuses = &checked.statuses;
     for (key, gateway) in &statuses.gateways {
@@ -203,6 +203,13 @@ fn effective(checked: &Checked) -> String {
         format!("---\n# {title}\n{}", effective.to_yaml())
     };
     checked.pickers.iter().map(one).collect()
+}
+
+/// Without control characters: names come from files that others wrote.
+fn plain(text: &str) -> String {
+    text.chars()
+        .map(|c| if c.is_control() { '\u{fffd}' } else { c })
+        .collect()
 }
 
 /// Lines that differ, with three lines around them.

@@ -65,22 +65,22 @@ pub struct AdminArgs {
 #[derive(Debug, Clone, Args)]
 pub struct DataPlaneArgs {
     /// Largest request body in MiB; a larger one gets 413
-    #[arg(long, default_value_t = 32, value_name = "MIB")]
+    #[arg(long, default_value_t = 32, value_name = "MIB", value_parser = between::<1, 4096>)]
     pub max_body_mib: usize,
     /// Largest sum of all request bodies in memory in MiB; beyond it requests get 503
-    #[arg(long, default_value_t = 1024, value_name = "MIB")]
+    #[arg(long, default_value_t = 1024, value_name = "MIB", value_parser = between::<1, 1_048_576>)]
     pub max_bodies_mib: usize,
     /// Seconds that running requests get to end after SIGTERM or Ctrl-C
-    #[arg(long, default_value_t = 30, value_name = "SECONDS")]
+    #[arg(long, default_value_t = 30, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(..=86_400))]
     pub drain_timeout: u64,
     /// Threads that serve requests; one a core by default
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = between::<1, 1024>)]
     pub workers: Option<usize>,
     /// Form of the access log, one line a request on standard error
     #[arg(long, value_enum, default_value_t, value_name = "FORM")]
     pub access_log: AccessLogFormat,
     /// Newest decisions that are kept for the dashboard
-    #[arg(long, default_value_t = 256, value_name = "N")]
+    #[arg(long, default_value_t = 256, value_name = "N", value_parser = between::<0, 10_000>)]
     pub keep_decisions: usize,
 }
 
@@ -210,6 +210,15 @@ pub struct SchemaArgs {
     /// Folder to write to
     #[arg(long, value_name = "DIR")]
     pub out: PathBuf,
+}
+
+/// A number from `MIN` to `MAX`.
+fn between<const MIN: usize, const MAX: usize>(text: &str) -> Result<usize, String> {
+    let number = text
+        .parse()
+        .ok()
+        .filter(|number| (MIN..=MAX).contains(number));
+    number.ok_or_else(|| format!("accepted is a number from {MIN} to {MAX}"))
 }
 
 // === impl Command ===

@@ -14,7 +14,7 @@ use parking_lot::RwLock;
 pub const OTHER: &str = "other";
 
 /// Longest label value, in bytes; longer ones are cut at a character border.
-pub const MAX_LEN: usize = 256;
+pub const MAX_LEN: usize = 128;
 
 /// Admits a bounded number of distinct strings and hands out shared copies of them.
 #[derive(Debug)]

@@ -29,8 +29,9 @@ const PEER: &str = "llm_d_epp";
 /// Prefix of our own names.
 const OWN: &str = "suimon";
 
-/// Distinct model names and endpoints that get series of their own: the peers' bound.
-const LABEL_VALUES: usize = 1000;
+/// Distinct model names of clients that get series of their own, beside those that the configuration
+/// mentions. The peers admit 1,000, but each has about 250 lines on the page.
+const LABEL_VALUES: usize = 100;
 
 /// Labels of a route's response.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]

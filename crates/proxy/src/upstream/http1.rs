@@ -18,7 +18,7 @@ const MOST_IDLE: usize = 256;
 
 /// An endpoint that breaks a connection which it let idle does so within a round trip. Later, it
 /// has most likely begun with the request, which must not be done twice.
-const STALE_WITHIN: Duration = Duration::from_millis(500);
+const STALE_WITHIN: Duration = Duration::from_millis(100);
 
 /// Connections are ready again as soon as their task runs; one that is not by then still has a
 /// request to write out.

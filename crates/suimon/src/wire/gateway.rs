@@ -144,12 +144,6 @@ impl Running {
     /// # Errors
     /// Every socket, certificate and picker that cannot be used.
     pub fn publish_first(&self, translation: Translation) -> anyhow::Result<()> {
-        anyhow::ensure!(
-            !translation.table.binds.is_empty(),
-            "no listener to bind: a Gateway with a listener of protocol HTTP or HTTPS is needed; \
-             `suimon check` tells what is wrong with one that is there, and a picker configuration \
-             alone is for `suimon up --picker-config`"
-        );
         let problems = self.publish(translation)?;
         if let Some(first) = problems.into_iter().next() {
             return Err(first.into());
@@ -158,7 +152,14 @@ impl Running {
         Ok(())
     }
 
+    /// A configuration without any listener is refused: it would close everything.
     fn publish(&self, translation: Translation) -> anyhow::Result<Vec<PublishError>> {
+        anyhow::ensure!(
+            !translation.table.binds.is_empty(),
+            "no listener to bind: a Gateway with a listener of protocol HTTP or HTTPS is needed; \
+             `suimon check` tells what is wrong with one that is there, and a picker configuration \
+             alone is for `suimon up --picker-config`"
+        );
         let snapshot = self.publisher.prepare(translation)?;
         let published = self.server.publish(snapshot);
         for (address, local) in &published.listening {
@@ -220,7 +221,14 @@ impl Running {
     pub async fn stop(self, why: &str) {
         self.bound.store(false, Ordering::Release);
         tracing::info!("{why}: no new connections; running requests end");
-        let cut = self.server.drain(self.drain).await;
+        let cut = tokio::select! {
+            cut = self.server.drain(self.drain) => cut,
+            // Whoever asks twice does not want to wait.
+            _ = shutdown::requested() => {
+                tracing::warn!("a second signal: the rest is cut");
+                return;
+            }
+        };
         if cut > 0 {
             tracing::warn!(
                 connections = cut,

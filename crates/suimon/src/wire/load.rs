@@ -28,7 +28,7 @@ pub fn world(path: &Path) -> Result<World, LoadError> {
     })?;
     let mut objects = 0;
     for file in &files {
-        match std::fs::read_to_string(file) {
+        match read(file) {
             Ok(text) => objects += add(&file.display().to_string(), &text, &mut world, &mut faults),
             Err(error) => faults.push(format!("{}: cannot be read: {error}", file.display())),
         }
@@ -80,6 +80,21 @@ fn files(path: &Path) -> Result<Vec<PathBuf>, String> {
         return Err(format!("{shown}: has no .yaml, .yml or .json file"));
     }
     Ok(files)
+}
+
+/// Largest file that is read.
+const FILE_CAP: u64 = 64 << 20;
+
+/// Only plain files: a pipe would make us wait, a device has no end.
+pub(crate) fn read(file: &Path) -> std::io::Result<String> {
+    let metadata = std::fs::metadata(file)?;
+    if !metadata.is_file() {
+        return Err(std::io::Error::other("is no plain file"));
+    }
+    if metadata.len() > FILE_CAP {
+        return Err(std::io::Error::other("is larger than 64 MiB"));
+    }
+    std::fs::read_to_string(file)
 }
 
 /// Whether a file of a folder is read.

@@ -14,7 +14,14 @@ use super::load;
 #[derive(Debug)]
 pub struct Changes {
     /// Absent where nothing is watched.
-    watching: Option<(UnboundedReceiver<()>, RecommendedWatcher)>,
+    watching: Option<Watching>,
+}
+
+#[derive(Debug)]
+struct Watching {
+    path: PathBuf,
+    changes: UnboundedReceiver<()>,
+    _watcher: RecommendedWatcher,
 }
 
 /// Editors and ConfigMap mounts change files in several steps: what comes within this time is one
@@ -24,33 +31,54 @@ const SETTLE: Duration = Duration::from_millis(100);
 /// Longest time that a change waits for things to settle.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// Watches `path`. Of a file the folder is watched, so that it may be replaced; of a link also the
-/// folder that it leads to. Other files of the folder are of no interest.
+/// Watches `path`. Of a file the folder is watched, so that it may be replaced; of a folder also the
+/// one above it; of a link also where it leads to. Other files are of no interest.
 ///
 /// # Errors
 /// The system gives no watch.
 pub(super) fn path(path: &Path) -> notify::Result<Changes> {
-    let (sender, receiver) = unbounded_channel();
-    let interest = Interest::of(path);
-    let mut watcher = notify::recommended_watcher(move |event: notify::Result<Event>| {
-        if event.as_ref().map_or(true, |event| interest.is_met(event)) {
-            // Nobody listens any more when the process ends.
-            let _ = sender.send(());
-        }
-    })?;
-    for folder in folders(path) {
-        watcher.watch(&folder, RecursiveMode::NonRecursive)?;
-    }
     Ok(Changes {
-        watching: Some((receiver, watcher)),
+        watching: Some(Watching::start(path.to_owned())?),
     })
+}
+
+// === impl Watching ===
+
+impl Watching {
+    fn start(path: PathBuf) -> notify::Result<Self> {
+        let (sender, changes) = unbounded_channel();
+        let interest = Interest::of(&path);
+        let mut watcher = notify::recommended_watcher(move |event: notify::Result<Event>| {
+            if event.as_ref().map_or(true, |event| interest.is_met(event)) {
+                // Nobody listens any more when the process ends.
+                let _ = sender.send(());
+            }
+        })?;
+        let mut watched = false;
+        let mut failure = None;
+        for folder in folders(&path) {
+            match watcher.watch(&folder, RecursiveMode::NonRecursive) {
+                Ok(()) => watched = true,
+                Err(error) => failure = Some(error),
+            }
+        }
+        match failure {
+            // One that has just been removed is seen again by the folder above it.
+            Some(error) if !watched => Err(error),
+            _ => Ok(Self {
+                path,
+                changes,
+                _watcher: watcher,
+            }),
+        }
+    }
 }
 
 /// Which files of the watched folders matter.
 #[derive(Debug)]
 enum Interest {
-    /// All documents of a folder.
-    Documents,
+    /// All documents of a folder, and the folder itself.
+    Documents(Option<std::ffi::OsString>),
     /// A file, and what it leads to if it is a link.
     Names(Vec<std::ffi::OsString>),
 }
@@ -60,7 +88,7 @@ enum Interest {
 impl Interest {
     fn of(path: &Path) -> Self {
         if path.is_dir() {
-            return Self::Documents;
+            return Self::Documents(path.file_name().map(OsStr::to_owned));
         }
         let target = path.canonicalize().ok();
         let names = [Some(path), target.as_deref()].into_iter().flatten();
@@ -87,34 +115,30 @@ impl Interest {
         };
         name.to_string_lossy().starts_with("..")
             || match self {
-                Self::Documents => load::is_document(path),
+                Self::Documents(own) => load::is_document(path) || own.as_deref() == Some(name),
                 Self::Names(names) => names.iter().any(|known| known == name),
             }
     }
 }
 
 fn folders(path: &Path) -> Vec<PathBuf> {
-    let folder = |path: &Path| {
-        if path.is_dir() {
-            return path.to_owned();
-        }
-        match path.parent() {
-            Some(parent) if !parent.as_os_str().is_empty() => parent.to_owned(),
-            _ => PathBuf::from("."),
-        }
+    let above = |path: &Path| match path.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent.to_owned(),
+        _ => PathBuf::from("."),
     };
-    let mut folders = vec![folder(path)];
-    if let Ok(target) = path.canonicalize() {
-        let target = folder(&target);
-        if folders
-            .first()
-            .and_then(|first| first.canonicalize().ok())
-            .as_ref()
-            != Some(&target)
-        {
-            folders.push(target);
-        }
+    let target = path.canonicalize().ok();
+    let mut folders = vec![above(path)];
+    if path.is_dir() {
+        folders.push(path.to_owned());
     }
+    folders.extend(target.as_deref().map(above));
+    let mut seen = Vec::new();
+    folders.retain(|folder| {
+        let real = folder.canonicalize().unwrap_or_else(|_| folder.clone());
+        let new = !seen.contains(&real);
+        seen.push(real);
+        new
+    });
     folders
 }
 
@@ -128,9 +152,10 @@ impl Changes {
 
     /// Waits for the next change and for things to settle after it.
     pub(super) async fn next(&mut self) {
-        let Some((changes, _)) = &mut self.watching else {
+        let Some(watching) = &mut self.watching else {
             return std::future::pending().await;
         };
+        let changes = &mut watching.changes;
         if changes.recv().await.is_none() {
             return std::future::pending().await;
         }
@@ -139,6 +164,11 @@ impl Changes {
         };
         // One that never settles is taken as it is now and then.
         let _ = tokio::time::timeout(PATIENCE, settled).await;
+        // A link may lead elsewhere now, and a folder may be another one of the same name.
+        match Watching::start(watching.path.clone()) {
+            Ok(renewed) => *watching = renewed,
+            Err(error) => tracing::warn!(%error, "the watch stays as it was"),
+        }
     }
 }
 
