@@ -157,3 +157,16 @@ fn profile_record(profile: &Profile, run: &Run, scratch: &Scratch) -> ProfileRec
         chosen: run.chosen_places().map(index).collect(),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_clients_are_kept_in_part() {
+        let name: Arc<str> = Arc::from("×".repeat(10_000));
+        assert!(clipped(&name).len() <= NAME_MAX + '…'.len_utf8());
+        let short: Arc<str> = Arc::from("llama");
+        assert!(Arc::ptr_eq(&clipped(&short), &short));
+    }
+}

@@ -198,3 +198,29 @@ fn a_broken_file_keeps_the_last_good_configuration_and_is_named() {
     assert_eq!(gateway.admin("/ready").status(), 200);
     assert_eq!(gateway.ask(get("/v1/models", "")).status(), 200);
 }
+
+#[test]
+fn a_listener_moves_to_another_address_of_its_port() {
+    let sims = Sims::start(1);
+    let before = documents(&sims, 1);
+    let gateway = Gateway::start(BINARY, &before);
+    let address = "addresses: [{type: IPAddress, value: 127.0.0.1}]";
+    assert!(before.contains(address), "{before}");
+    gateway.write("gateway.yaml", &before.replace(address, ""));
+    let request = post("/v1/chat/completions", &chat_body("llama", &["hello"]), "");
+    assert_eventually("the wide address answers", || {
+        std::net::TcpStream::connect(("127.0.0.2", gateway.address.port())).is_ok()
+    });
+    assert_eq!(Wire::connect(gateway.address).ask(&request).status(), 200);
+}
+
+#[test]
+fn a_configuration_without_listeners_is_refused() {
+    let sims = Sims::start(1);
+    let gateway = Gateway::start(BINARY, &documents(&sims, 1));
+    let pod = "apiVersion: v1\nkind: Pod\nmetadata: {name: alone}\n";
+    gateway.write("gateway.yaml", pod);
+    gateway.await_log("no listener to bind", 1);
+    let request = post("/v1/chat/completions", &chat_body("llama", &["hello"]), "");
+    assert_eq!(Wire::connect(gateway.address).ask(&request).status(), 200);
+}

@@ -329,3 +329,24 @@ fn bad_engine_configurations_are_refused() {
         "{error}"
     );
 }
+
+#[test]
+fn a_figure_that_was_never_there_is_unknown_and_not_zero() {
+    const WAITING: &str = "vllm:num_requests_waiting 0\n";
+    const RUNNING: &str = "vllm:num_requests_running 3\n";
+    let page = |kv_usage: &str| format!("{WAITING}{RUNNING}vllm:kv_cache_usage_perc {kv_usage}\n");
+    for lacking in [
+        WAITING.to_owned(),
+        RUNNING.to_owned(),
+        format!("{WAITING}{RUNNING}"),
+        page("NaN"),
+        page("-1"),
+    ] {
+        assert_eq!(first_of(&lacking).updated, None, "{lacking}");
+    }
+    let whole = first_of(&page("0.5"));
+    assert!(whole.updated.is_some());
+    let later = extract(WAITING, &whole).metrics;
+    assert!(later.updated > whole.updated, "what was known once stays");
+    assert_eq!((later.running, later.kv_usage), (3, 0.5));
+}

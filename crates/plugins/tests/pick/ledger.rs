@@ -135,3 +135,19 @@ fn an_endpoint_that_comes_back_holds_nothing_of_its_former_life() {
     pool.members([0, 1]);
     assert_eq!(pool.scores(&ask), [0.0, 0.0]);
 }
+
+#[test]
+fn who_refused_a_connection_is_passed_over_while_there_are_others() {
+    let pool = Pool::idle(STANDARD, 2);
+    pool.endpoint(0).refused(pool.now());
+    for number in 0..20 {
+        let decision = pool.pick(&Ask::prompt(&format!("{number}"))).unwrap();
+        assert_eq!(index(&decision), 1);
+        assert_eq!(decision.endpoints.len(), 1, "it is no fallback either");
+    }
+    pool.endpoint(1).refused(pool.now());
+    assert!(
+        pool.pick(&Ask::prompt("both")).is_ok(),
+        "better than nothing"
+    );
+}

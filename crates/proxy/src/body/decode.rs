@@ -123,6 +123,24 @@ mod tests {
     use http::HeaderValue;
     use std::io::Write;
 
+    fn gzip(text: &[u8]) -> Vec<u8> {
+        let mut gzip = GzEncoder::new(Vec::new(), Compression::fast());
+        gzip.write_all(text).unwrap();
+        gzip.finish().unwrap()
+    }
+
+    #[test]
+    fn a_few_members_are_joined_and_many_are_refused() {
+        let two = [gzip(b"{\"a\":"), gzip(b"1}")].concat();
+        assert_eq!(Coding::Gzip.undo(&two, 100).unwrap(), &b"{\"a\":1}"[..]);
+        assert!(
+            Coding::Gzip.undo(&two, 5).is_err(),
+            "the limit is on the whole"
+        );
+        let many = gzip(b"").repeat(MEMBERS + 1);
+        assert!(Coding::Gzip.undo(&many, 100).is_err());
+    }
+
     #[test]
     fn undoes_each_form() {
         let text = b"{\"model\":\"m\"}".repeat(20);
