@@ -194,8 +194,9 @@ impl Endpoint {
     /// No connection could be made at `now`: picks pass over it for a while, as far as there are
     /// others.
     pub fn refused(&self, now: Instant) {
-        self.avoided_until
-            .store(millis(now + AVOIDED), Ordering::Relaxed);
+        let avoided = u64::try_from(AVOIDED.as_millis()).unwrap_or(u64::MAX);
+        let until = millis(now).saturating_add(avoided);
+        self.avoided_until.store(until, Ordering::Relaxed);
     }
 
     /// Whether it refused a connection a short time before `now`.
@@ -296,7 +297,7 @@ mod tests {
 
     #[test]
     fn who_refused_a_connection_is_avoided_for_a_while() {
-        let (endpoint, now) = (endpoint(), Instant::now());
+        let (endpoint, now) = (endpoint(), SystemClock.now());
         assert!(!endpoint.is_avoided(now));
         endpoint.refused(now);
         assert!(endpoint.is_avoided(now));

@@ -47,13 +47,13 @@ fn the_same_seed_and_requests_give_the_same_decisions() {
 
 #[test]
 fn fallbacks_follow_the_choice_by_their_totals() {
-    let waiting = [3, 0, 1, 2, 9, 8];
+    let waiting = [3, 0, 1, 2, 9, 8, 20, 21, 22, 23];
     let rows: [(usize, usize, &[usize]); 5] = [
-        (0, 1, &[1, 2, 3, 0]),
-        (1, 1, &[1, 2, 3, 0]),
-        (2, 2, &[1, 2, 3, 0, 5]),
-        (6, 6, &[1, 2, 3, 0, 5, 4]),
-        (99, 6, &[1, 2, 3, 0, 5, 4]),
+        (0, 1, &[1, 2, 3, 0, 5, 4, 6, 7]),
+        (1, 1, &[1, 2, 3, 0, 5, 4, 6, 7]),
+        (2, 2, &[1, 2, 3, 0, 5, 4, 6, 7, 8]),
+        (6, 6, &[1, 2, 3, 0, 5, 4, 6, 7, 8, 9]),
+        (99, 10, &[1, 2, 3, 0, 5, 4, 6, 7, 8, 9]),
     ];
     for (most, chosen, expected) in rows {
         let yaml = format!(
