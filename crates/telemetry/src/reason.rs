@@ -145,71 +145,20 @@ impl Reason {
         use Source::{Client, Endpoint, Gateway, Picker};
         use StatusCode as S;
         match self {
-            Self::BadRequest => row(
-                S::BAD_REQUEST,
-                "invalid_request_error",
-                "bad-request",
-                Client,
-                Never,
-            ),
-            Self::ModelMissing => row(
-                S::BAD_REQUEST,
-                "invalid_request_error",
-                "model-missing",
-                Client,
-                Never,
-            ),
+            Self::BadRequest => client(S::BAD_REQUEST, "bad-request"),
+            Self::ModelMissing => client(S::BAD_REQUEST, "model-missing"),
             Self::NoRoute => row(S::NOT_FOUND, "not_found_error", "no-route", Client, Never),
-            Self::Misdirected => row(
-                S::MISDIRECTED_REQUEST,
-                "invalid_request_error",
-                "misdirected",
-                Client,
-                Never,
-            ),
-            Self::BodyTooLarge => row(
-                S::PAYLOAD_TOO_LARGE,
-                "invalid_request_error",
-                "body-too-large",
-                Client,
-                Never,
-            ),
-            Self::HeadersTooLarge => row(
-                S::REQUEST_HEADER_FIELDS_TOO_LARGE,
-                "invalid_request_error",
-                "headers-too-large",
-                Client,
-                Never,
-            ),
-            Self::UnsupportedEncoding => row(
-                S::UNSUPPORTED_MEDIA_TYPE,
-                "invalid_request_error",
-                "unsupported-encoding",
-                Client,
-                Never,
-            ),
-            Self::ExpectationFailed => row(
-                S::EXPECTATION_FAILED,
-                "invalid_request_error",
-                "expectation-failed",
-                Client,
-                Never,
-            ),
-            Self::RequestTimeout => row(
-                S::REQUEST_TIMEOUT,
-                "invalid_request_error",
-                "request-timeout",
-                Client,
-                Never,
-            ),
-            Self::Overloaded => row(
-                S::SERVICE_UNAVAILABLE,
-                "overloaded_error",
-                "gateway-overloaded",
-                Gateway,
-                Later,
-            )
-            .dropped("rejected-saturated"),
+            Self::Misdirected => client(S::MISDIRECTED_REQUEST, "misdirected"),
+            Self::BodyTooLarge => client(S::PAYLOAD_TOO_LARGE, "body-too-large"),
+            Self::HeadersTooLarge => {
+                client(S::REQUEST_HEADER_FIELDS_TOO_LARGE, "headers-too-large")
+            }
+            Self::UnsupportedEncoding => client(S::UNSUPPORTED_MEDIA_TYPE, "unsupported-encoding"),
+            Self::ExpectationFailed => client(S::EXPECTATION_FAILED, "expectation-failed"),
+            Self::RequestTimeout => client(S::REQUEST_TIMEOUT, "request-timeout"),
+            Self::Overloaded => {
+                overloaded("gateway-overloaded", Gateway, Later).dropped("rejected-saturated")
+            }
             Self::Saturated => row(
                 S::TOO_MANY_REQUESTS,
                 "rate_limit_error",
@@ -218,64 +167,25 @@ impl Reason {
                 Later,
             )
             .dropped("rejected-saturated"),
-            Self::NoEndpoints => row(
+            Self::NoEndpoints => {
+                overloaded("no-endpoints", Endpoint, Later).dropped("rejected-no-endpoints")
+            }
+            Self::ShuttingDown => {
+                overloaded("shutting-down", Gateway, Elsewhere).dropped("rejected-shutting-down")
+            }
+            Self::PickerFailed => api(S::SERVICE_UNAVAILABLE, "picker-failed", Picker, Later),
+            Self::BackendInvalid => {
+                api(S::INTERNAL_SERVER_ERROR, "backend-invalid", Gateway, Never)
+            }
+            Self::FilterInvalid => api(S::INTERNAL_SERVER_ERROR, "filter-invalid", Gateway, Never),
+            Self::ConnectFailed => api(
                 S::SERVICE_UNAVAILABLE,
-                "overloaded_error",
-                "no-endpoints",
-                Endpoint,
-                Later,
-            )
-            .dropped("rejected-no-endpoints"),
-            Self::ShuttingDown => row(
-                S::SERVICE_UNAVAILABLE,
-                "overloaded_error",
-                "shutting-down",
-                Gateway,
-                Elsewhere,
-            )
-            .dropped("rejected-shutting-down"),
-            Self::PickerFailed => row(
-                S::SERVICE_UNAVAILABLE,
-                "api_error",
-                "picker-failed",
-                Picker,
-                Later,
-            ),
-            Self::BackendInvalid => row(
-                S::INTERNAL_SERVER_ERROR,
-                "api_error",
-                "backend-invalid",
-                Gateway,
-                Never,
-            ),
-            Self::FilterInvalid => row(
-                S::INTERNAL_SERVER_ERROR,
-                "api_error",
-                "filter-invalid",
-                Gateway,
-                Never,
-            ),
-            Self::ConnectFailed => row(
-                S::SERVICE_UNAVAILABLE,
-                "api_error",
                 "connect-failed",
                 Endpoint,
                 Elsewhere,
             ),
-            Self::EndpointReset => row(
-                S::BAD_GATEWAY,
-                "api_error",
-                "endpoint-reset",
-                Endpoint,
-                Elsewhere,
-            ),
-            Self::EndpointInvalid => row(
-                S::BAD_GATEWAY,
-                "api_error",
-                "endpoint-invalid",
-                Endpoint,
-                Elsewhere,
-            ),
+            Self::EndpointReset => api(S::BAD_GATEWAY, "endpoint-reset", Endpoint, Elsewhere),
+            Self::EndpointInvalid => api(S::BAD_GATEWAY, "endpoint-invalid", Endpoint, Elsewhere),
             Self::Timeout => row(
                 S::GATEWAY_TIMEOUT,
                 "timeout_error",
@@ -283,13 +193,7 @@ impl Reason {
                 Endpoint,
                 Later,
             ),
-            Self::Internal => row(
-                S::INTERNAL_SERVER_ERROR,
-                "api_error",
-                "internal",
-                Gateway,
-                Later,
-            ),
+            Self::Internal => api(S::INTERNAL_SERVER_ERROR, "internal", Gateway, Later),
         }
     }
 
@@ -322,6 +226,33 @@ impl Reason {
             Self::Internal => "a fault of the gateway itself",
         }
     }
+}
+
+/// The client's fault: the same request fails again.
+const fn client(status: StatusCode, label: &'static str) -> Row {
+    row(
+        status,
+        "invalid_request_error",
+        label,
+        Source::Client,
+        Retry::Never,
+    )
+}
+
+/// Nobody can take the request now.
+const fn overloaded(label: &'static str, source: Source, retry: Retry) -> Row {
+    row(
+        StatusCode::SERVICE_UNAVAILABLE,
+        "overloaded_error",
+        label,
+        source,
+        retry,
+    )
+}
+
+/// Something behind the API failed.
+const fn api(status: StatusCode, label: &'static str, source: Source, retry: Retry) -> Row {
+    row(status, "api_error", label, source, retry)
 }
 
 const fn row(
