@@ -1,5 +1,7 @@
 //! Token usage as model servers report it.
 
+use smallvec::SmallVec;
+
 use crate::fields::whole;
 use crate::walk;
 
@@ -90,8 +92,15 @@ impl Usage {
     /// The usage at the top level of a document of which only the end is known.
     #[must_use]
     pub fn from_tail(json: &[u8]) -> Option<Self> {
-        let mut starts = memchr::memmem::rfind_iter(json, NAME).take(TAIL_CANDIDATES);
-        starts.find_map(|start| {
+        // Forward search is vectorised, backward search is not.
+        let mut starts: SmallVec<[usize; TAIL_CANDIDATES]> = SmallVec::new();
+        for start in memchr::memmem::find_iter(json, NAME) {
+            if starts.len() == TAIL_CANDIDATES {
+                starts.remove(0);
+            }
+            starts.push(start);
+        }
+        starts.into_iter().rev().find_map(|start| {
             let before = json[..start].trim_ascii_end().last();
             if !matches!(before, Some(b'{' | b',')) {
                 return None;

@@ -337,10 +337,7 @@ impl PoolPicker {
             &self.engine,
             (request, &asked.model, asked.priority),
             (&self.name, &pool.endpoints, scratch),
-            (
-                self.clock.wall(),
-                self.clock.now().saturating_duration_since(started),
-            ),
+            (&*self.clock, started),
         );
         let in_flight = endpoints
             .first()

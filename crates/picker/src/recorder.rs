@@ -1,11 +1,14 @@
 //! Keeps the newest decisions for the admin API.
 
+mod quota;
+
 use std::collections::VecDeque;
 use std::sync::{Arc, OnceLock};
-use std::time::{Duration, SystemTime};
+use std::time::Instant;
 
 use parking_lot::Mutex;
 
+use crate::clock::Clock;
 use crate::decision::ModelNames;
 use crate::endpoint::Endpoint;
 use crate::engine::Engine;
@@ -13,11 +16,13 @@ use crate::record::{Candidate, FilterRecord, ProfileRecord, Record, ScorerRecord
 use crate::request::PickRequest;
 use crate::schedule::{Profile, Run};
 use crate::scratch::Scratch;
+use quota::Quota;
 
-/// The newest decisions. Bounded by number and by endpoints: see [`Recorder::new`].
+/// The newest decisions, and of many a second a sample: see [`Recorder::new`].
 #[derive(Debug)]
 pub struct Recorder {
     limit: usize,
+    quota: Quota,
     ring: Mutex<VecDeque<Arc<Record>>>,
 }
 
@@ -28,11 +33,13 @@ const FULL_RECORDS_UP_TO: usize = 64;
 // === impl Recorder ===
 
 impl Recorder {
-    /// Keeps the newest `limit` decisions; 0 keeps none and costs nothing.
+    /// Keeps the newest `limit` decisions; 0 keeps none and costs nothing. Of more than `limit` a
+    /// second, or in a pool of more than 64 endpoints, a sample is kept.
     #[must_use]
     pub fn new(limit: usize) -> Self {
         Self {
             limit,
+            quota: Quota::new(limit),
             ring: Mutex::new(VecDeque::with_capacity(limit)),
         }
     }
@@ -44,11 +51,11 @@ impl Recorder {
     }
 
     /// Whether a decision over `endpoints` is to be kept, given a random number.
-    fn wants(&self, endpoints: usize, random: u32) -> bool {
+    fn wants(&self, endpoints: usize, random: u32, now: Instant) -> bool {
         let one_in = u32::try_from(endpoints / FULL_RECORDS_UP_TO)
             .unwrap_or(u32::MAX)
             .max(1);
-        self.limit > 0 && random.is_multiple_of(one_in)
+        random.is_multiple_of(one_in) && self.quota.take(now)
     }
 
     fn push(&self, record: Arc<Record>) {
@@ -66,13 +73,15 @@ pub(crate) fn record(
     engine: &Engine,
     (request, model, priority): (&PickRequest<'_>, &ModelNames, i32),
     (pool, endpoints, scratch): (&Arc<str>, &[Arc<Endpoint>], &Scratch),
-    (time, took): (SystemTime, Duration),
+    clock: (&dyn Clock, Instant),
 ) -> Option<Arc<Record>> {
     use rand::RngCore as _;
     let random = scratch.rng.clone().next_u32();
-    if !recorder.wants(endpoints.len(), random) {
+    let (clock, started) = clock;
+    if !recorder.wants(endpoints.len(), random, started) {
         return None;
     }
+    let took = clock.now().saturating_duration_since(started);
     let profiles = scratch.results.ran().iter().filter_map(|index| {
         Some(profile_record(
             engine.profiles.get(index)?,
@@ -82,7 +91,7 @@ pub(crate) fn record(
     });
     let record = Arc::new(Record {
         request_id: request.id.into(),
-        time,
+        time: clock.wall(),
         route: request.route.into(),
         pool: Arc::clone(pool),
         model: clipped(&model.incoming),

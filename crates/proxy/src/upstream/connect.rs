@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
+use smallvec::SmallVec;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 
@@ -48,6 +49,10 @@ pub(crate) struct Tap {
     stream: TcpStream,
     heard: Heard,
 }
+
+/// Writes of up to this many bytes go out in one piece: copying them costs less than what the kernel
+/// takes for a write of several pieces.
+const FLAT: usize = 4 << 10;
 
 /// Shared note of a [`Tap`].
 #[derive(Debug, Clone, Default)]
@@ -139,7 +144,15 @@ impl AsyncWrite for Tap {
         cx: &mut Context<'_>,
         bufs: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.stream).poll_write_vectored(cx, bufs)
+        let len: usize = bufs.iter().map(|buf| buf.len()).sum();
+        if len > FLAT {
+            return Pin::new(&mut self.stream).poll_write_vectored(cx, bufs);
+        }
+        let mut flat = SmallVec::<[u8; FLAT]>::new();
+        for buf in bufs {
+            flat.extend_from_slice(buf);
+        }
+        Pin::new(&mut self.stream).poll_write(cx, &flat)
     }
 
     fn is_write_vectored(&self) -> bool {
