@@ -55,11 +55,18 @@ pub enum ParseError {
 // === impl InferenceRequest ===
 
 impl<'a> InferenceRequest<'a> {
-    /// A request whose body is not read: it has no prompts and names no model.
+    /// A request whose body is not read and whose API is not known: it has no prompts and names no
+    /// model.
     #[must_use]
     pub fn opaque() -> Self {
+        Self::unread(ApiKind::Opaque)
+    }
+
+    /// A request to the API `kind` whose body is not read.
+    #[must_use]
+    pub fn unread(kind: ApiKind) -> Self {
         Self {
-            kind: ApiKind::Opaque,
+            kind,
             model: ModelField::Missing { insert: 0..0 },
             stream: false,
             max_tokens: None,
@@ -74,12 +81,21 @@ impl<'a> InferenceRequest<'a> {
     /// [`ParseError`] if a field that the API needs is missing or of another shape.
     pub fn parse(kind: ApiKind, fields: &'a Fields) -> Result<Self, ParseError> {
         Ok(Self {
+            prompts: Prompts::of(kind, fields)?,
+            ..Self::without_prompts(kind, fields)
+        })
+    }
+
+    /// Reads all but the prompts: of a request that no engine takes as it is, its model still counts.
+    #[must_use]
+    pub fn without_prompts(kind: ApiKind, fields: &'a Fields) -> Self {
+        Self {
             kind,
             model: fields.model(),
             stream: fields.stream(),
             max_tokens: fields.max_tokens(kind),
             cache_salt: fields.cache_salt(),
-            prompts: Prompts::of(kind, fields)?,
-        })
+            prompts: Prompts::default(),
+        }
     }
 }

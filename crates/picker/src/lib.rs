@@ -58,6 +58,6 @@ pub use pool::PoolSnapshot;
 pub use record::Record;
 pub use recorder::Recorder;
 pub use registry::Registry;
-pub use request::{Body, EndpointPicker, PickRequest, Picking};
+pub use request::{Body, EndpointPicker, PickRequest, Picking, Unreadable};
 pub use rewrite::RewriteTable;
 pub use view::{Places, Produce, Request, Scheduled, View};

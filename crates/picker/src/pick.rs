@@ -1,6 +1,7 @@
 //! **The walk**: from a request to a decision.
 
 mod model;
+mod read;
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -9,21 +10,22 @@ use arc_swap::ArcSwap;
 use http::{HeaderMap, HeaderName};
 use parking_lot::Mutex;
 use smallvec::SmallVec;
-use suimon_llm::{ApiKind, InferenceRequest, ParseError};
+use suimon_llm::InferenceRequest;
 
 use crate::clock::Clock;
-use crate::decision::{Decision, InFlight, ModelNames};
+use crate::decision::{Decision, InFlight};
 use crate::endpoint::{Endpoint, EndpointSpec};
 use crate::engine::Engine;
 use crate::error::PickError;
 use crate::pool::PoolSnapshot;
 use crate::recorder::{Recorder, record};
-use crate::request::{Body, EndpointPicker, PickRequest, Picking};
+use crate::request::{EndpointPicker, PickRequest, Picking};
 use crate::schedule::{Results, schedule};
 use crate::scratch::{Scratch, Shelf};
 use crate::view::{Produce, Request, Scheduled, View};
 
 pub use model::REWRITE_HEADERS;
+use read::Asked;
 
 /// Priority of a request without an objective.
 const DEFAULT_PRIORITY: i32 = 0;
@@ -60,13 +62,6 @@ pub struct PickerParts {
     pub recorder: Arc<Recorder>,
     /// Seed of all random choices; the same seed and requests give the same decisions.
     pub seed: u64,
-}
-
-/// What the request asks for, once read.
-struct Asked<'a> {
-    inference: InferenceRequest<'a>,
-    model: ModelNames,
-    priority: i32,
 }
 
 // === impl PoolPicker ===
@@ -163,7 +158,8 @@ impl PoolPicker {
         let started = self.clock.now();
         let pool = self.pool.load();
         let mut scratch = self.shelf.take(&self.engine);
-        let decided = self.read(request, &pool, &mut scratch).and_then(|asked| {
+        let read = read::read(request, &self.engine.parsers, &pool, &mut scratch.rng);
+        let decided = read.and_then(|asked| {
             scratch.fill(&pool, request, started);
             let result = self.decide(request, &asked, &pool, (&mut scratch, started));
             result.map(|(target, headers, tokens)| {
@@ -177,33 +173,6 @@ impl PoolPicker {
         });
         self.shelf.give(scratch);
         decided
-    }
-
-    /// Reads the body, finds the target model and the priority.
-    fn read<'r>(
-        &self,
-        request: &PickRequest<'r>,
-        pool: &PoolSnapshot,
-        scratch: &mut Scratch,
-    ) -> Result<Asked<'r>, PickError> {
-        let kind = self.engine.parsers.kind(request.path);
-        let kind = kind.ok_or_else(|| PickError::NoParser {
-            path: request.path.to_owned(),
-        })?;
-        let inference = match request.body {
-            Body::Absent => InferenceRequest::opaque(),
-            Body::Invalid(_) if kind == ApiKind::Opaque => InferenceRequest::opaque(),
-            Body::Invalid(error) => return Err(ParseError::from(*error).into()),
-            Body::Fields(fields) => InferenceRequest::parse(kind, fields)?,
-        };
-        let model = model::target(request, &inference, pool, &mut scratch.rng)?;
-        let objective = first_header(request.headers, &OBJECTIVE_HEADERS);
-        let priority = objective.and_then(|name| pool.objectives.get(name).copied());
-        Ok(Asked {
-            inference,
-            model,
-            priority: priority.unwrap_or(DEFAULT_PRIORITY),
-        })
     }
 
     /// Admits, lets producers work, schedules and tells the pre-request hooks.
@@ -365,25 +334,6 @@ impl EndpointPicker for PoolPicker {
 impl std::fmt::Debug for PoolPicker {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "PoolPicker({})", self.name)
-    }
-}
-
-// === impl Asked ===
-
-impl Asked<'_> {
-    /// The request as plugins see it.
-    fn request<'a>(&'a self, pick: &PickRequest<'a>) -> Request<'a> {
-        Request {
-            id: pick.id,
-            headers: pick.headers,
-            inference: &self.inference,
-            body: match pick.body {
-                Body::Fields(fields) => fields.bytes(),
-                Body::Absent | Body::Invalid(_) => &[],
-            },
-            model: &self.model.target,
-            priority: self.priority,
-        }
     }
 }
 

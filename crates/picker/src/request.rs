@@ -23,6 +23,8 @@ pub struct PickRequest<'a> {
     pub headers: &'a HeaderMap,
     /// The body.
     pub body: Body<'a>,
+    /// What becomes of a body that is not what the path says.
+    pub unreadable: Unreadable,
     /// When the request's head was complete.
     pub received: Instant,
     /// Endpoints that may be picked; `None`: all of the pool.
@@ -36,8 +38,20 @@ pub enum Body<'a> {
     Absent,
     /// A JSON object.
     Fields(&'a Fields),
-    /// Something else: an error only for the APIs that are JSON.
+    /// Something else; of interest only for the APIs that are JSON.
     Invalid(&'a ScanError),
+}
+
+/// What becomes of a request whose body is not what its path says: it is no JSON, or a prompt is
+/// missing or of another shape.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Unreadable {
+    /// It is picked for as far as it can be read, so that the model server answers. A body that is
+    /// not read at all is an error still where the model in it might have to be rewritten.
+    #[default]
+    Pass,
+    /// It is an error.
+    Refuse,
 }
 
 /// A pick that may have to wait, for a queue or for a foreign picker.

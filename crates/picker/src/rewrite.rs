@@ -50,6 +50,12 @@ impl RewriteTable {
         self.exact.get(model).or(self.generic.as_ref())
     }
 
+    /// Whether there is no rule.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.exact.is_empty() && self.generic.is_none()
+    }
+
     /// Every model that the rules mention, on either side: names that metrics never fold.
     pub fn names(&self) -> impl Iterator<Item = &Arc<str>> {
         let targets = self

@@ -12,7 +12,7 @@ use suimon_kvindex::{Chain, Hasher};
 use suimon_llm::{ApiKind, Fields, InferenceRequest, Prompt};
 use suimon_picker::{
     Body, Clock as _, Decision, Endpoint, EndpointSpec, Metrics, PickRequest, PickerParts,
-    PoolPicker, Recorder, Registry, Resources, SystemClock,
+    PoolPicker, Recorder, Registry, Resources, SystemClock, Unreadable,
 };
 
 const STANDARD: &str = include_str!("../tests/data/standard.yaml");
@@ -141,6 +141,7 @@ fn pick(
         path: "/v1/chat/completions",
         headers,
         body: Body::Fields(fields),
+        unreadable: Unreadable::Pass,
         received: SystemClock.now(),
         subset: subset.as_ref().map(|one| &one[..]),
     };

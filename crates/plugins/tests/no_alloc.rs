@@ -13,7 +13,7 @@ mod tests {
     use suimon_llm::Fields;
     use suimon_picker::{
         Body, Clock as _, EndpointSpec, Metrics, PickRequest, PickerParts, PoolPicker, Recorder,
-        Registry, Resources, SystemClock,
+        Registry, Resources, SystemClock, Unreadable,
     };
 
     const STANDARD: &str = include_str!("data/standard.yaml");
@@ -71,6 +71,7 @@ mod tests {
             path: "/v1/chat/completions",
             headers,
             body: Body::Fields(fields),
+            unreadable: Unreadable::Pass,
             received: SystemClock.now(),
             subset: only,
         });

@@ -10,8 +10,8 @@ const BINARY: &str = env!("CARGO_BIN_EXE_suimon");
 /// Headers of the hop to the gateway, and those that it makes itself.
 const OWN_HEADERS: [&str; 4] = ["transfer-encoding", "connection", "date", "x-request-id"];
 
-/// Cases that no pick can be made for: the gateway answers itself, as llm-d's picker does.
-const REFUSED: [&str; 2] = ["err-bad-json", "err-missing-messages"];
+/// The body of the capture whose request is no JSON, with blanks and without.
+const BROKEN: [&str; 2] = ["{\"model\":\"tiny\",", "{\n  \"model\": \"tiny\",\n"];
 
 /// Prompt, completion and cached tokens that each capture shows.
 const USAGE: [(&str, u64, u64, Option<u64>); 16] = [
@@ -85,10 +85,7 @@ fn each_captured_pair_goes_through_byte_for_byte() {
         case.map_or_else(Answer::new, answer)
     });
     let gateway = Gateway::start(BINARY, &documents(&server));
-    for case in cases
-        .iter()
-        .filter(|case| !REFUSED.contains(&case.name.as_str()))
-    {
+    for case in &cases {
         for pretty in [false, true] {
             check(&gateway, &server, case, pretty);
         }
@@ -100,12 +97,13 @@ fn check(gateway: &Gateway, server: &FakeServer, case: &Case, pretty: bool) {
     let body = match &case.request {
         Some(request) if pretty => serde_json::to_string_pretty(request).unwrap_or_default(),
         Some(request) => request.to_string(),
+        None if case.name == "err-bad-json" => BROKEN[usize::from(pretty)].to_owned(),
         None => String::new(),
     };
-    let response = if case.request.is_some() {
-        gateway.ask(post(&case.path, &body, &line))
-    } else {
+    let response = if body.is_empty() {
         gateway.ask(get(&case.path, &line))
+    } else {
+        gateway.ask(post(&case.path, &body, &line))
     };
     let name = &case.name;
     assert_eq!(
@@ -141,21 +139,34 @@ fn check(gateway: &Gateway, server: &FakeServer, case: &Case, pretty: bool) {
 }
 
 #[test]
-fn what_the_picker_cannot_read_is_refused_with_the_status_of_vllm() {
-    let server = FakeServer::start(|_| Answer::json("{}"));
-    let gateway = Gateway::start(BINARY, &documents(&server));
-    for name in REFUSED {
-        let cases = fixtures::cases();
-        let case = cases.iter().find(|case| case.name == name).unwrap();
-        let body = case
-            .request
-            .as_ref()
-            .map_or_else(|| "{\"model\": \"tiny\", ".to_owned(), ToString::to_string);
-        let response = gateway.ask(post(&case.path, &body, ""));
-        assert_eq!(response.status(), case.status, "{name}");
-        assert_eq!(response.json()["error"]["type"], "invalid_request_error");
+fn what_cannot_be_read_is_refused_where_its_model_is_needed() {
+    let chat = "/v1/chat/completions";
+    let to_pool = documents::to_pool("models");
+    let by_model = documents::route(
+        "by-model",
+        &format!(
+            "[{{matches: [{{headers: [{{name: x-gateway-model-name, value: tiny}}]}}], \
+             backendRefs: [{to_pool}]}}]"
+        ),
+    );
+    let rewrite = "\n---\napiVersion: llm-d.ai/v1alpha2\nkind: InferenceModelRewrite\n\
+                   metadata: {name: canary}\nspec: {poolRef: {name: models}, rules: [\
+                   {matches: [{model: {value: other}}], targets: [{modelRewrite: canary}]}]}\n";
+    for more in [by_model.as_str(), rewrite] {
+        let server = FakeServer::start(|_| Answer::json("{}"));
+        let gateway = Gateway::start(BINARY, &(documents(&server) + more));
+        for body in BROKEN {
+            let response = gateway.ask(post(chat, body, ""));
+            assert_eq!(response.status(), 400, "{}", response.text());
+            assert_eq!(response.json()["error"]["type"], "invalid_request_error");
+        }
+        assert_eq!(server.requests().len(), 0);
+        // Where only the prompt is missing, the model is there to go by.
+        let promptless = "{\"model\": \"tiny\"}";
+        let response = gateway.ask(post(chat, promptless, ""));
+        assert_eq!(response.status(), 200, "{}", response.text());
+        assert_eq!(server.last().text(), promptless);
     }
-    assert_eq!(server.requests().len(), 0);
 }
 
 #[test]

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use http::HeaderName;
 use rand::rngs::SmallRng;
-use suimon_llm::{ApiKind, InferenceRequest, ModelField};
+use suimon_llm::{ApiKind, InferenceRequest, ModelField, ParseError};
 
 use super::first_header;
 use crate::decision::ModelNames;
@@ -19,13 +19,21 @@ pub const REWRITE_HEADERS: [HeaderName; 2] = [
 ];
 
 /// The model that the endpoint is asked for: by a rule, else by header, else as the client said.
+/// A body that was not read has none, and is refused where a rule or the header could give it one.
 pub(super) fn target(
     request: &PickRequest<'_>,
     inference: &InferenceRequest<'_>,
     pool: &PoolSnapshot,
     rng: &mut SmallRng,
 ) -> Result<ModelNames, PickError> {
-    let named = names_model(inference.kind) && !matches!(request.body, Body::Absent);
+    if let Body::Invalid(error) = request.body
+        && names_model(inference.kind)
+        && (!pool.rewrites.is_empty() || rewrite_header(request).is_some())
+    {
+        // An engine may read what is not read here, such as UTF-16: its model must not slip past.
+        return Err(ParseError::from(*error).into());
+    }
+    let named = names_model(inference.kind) && matches!(request.body, Body::Fields(_));
     let (incoming, replace) = match &inference.model {
         ModelField::Name { name, range } => (*name, range.clone()),
         ModelField::Missing { insert } => ("", insert.clone()),
@@ -44,9 +52,7 @@ pub(super) fn target(
     let target = match pool.rewrites.rule(&incoming) {
         // A rule is an order: one without targets leaves the request without a model.
         Some(rule) => Some(rule.draw(rng).ok_or(PickError::ModelMissing)?.clone()),
-        None => first_header(request.headers, &REWRITE_HEADERS)
-            .filter(|model| !model.is_empty())
-            .map(Arc::from),
+        None => rewrite_header(request).map(Arc::from),
     };
     let target = target.unwrap_or_else(|| Arc::clone(&incoming));
     if target.is_empty() {
@@ -58,6 +64,10 @@ pub(super) fn target(
         target,
         replace,
     })
+}
+
+fn rewrite_header<'a>(request: &PickRequest<'a>) -> Option<&'a str> {
+    first_header(request.headers, &REWRITE_HEADERS).filter(|model| !model.is_empty())
 }
 
 /// Whether a request to this API has to name a model.

@@ -97,7 +97,7 @@ fn a_second_request_alike_is_held_where_the_first_went() {
 }
 
 #[test]
-fn a_body_that_is_not_what_its_path_says_is_told() {
+fn a_strict_front_door_is_told_what_is_wrong_with_a_body() {
     let pool = Pool::idle(STANDARD, 1);
     for (path, body, message) in [
         (
@@ -142,7 +142,7 @@ fn a_body_that_is_not_what_its_path_says_is_told() {
             "request body is not valid JSON: unexpected end",
         ),
     ] {
-        let error = pool.pick(&Ask::raw(path, body)).unwrap_err();
+        let error = pool.pick(&Ask::raw(path, body).strict()).unwrap_err();
         assert!(matches!(error, PickError::Parse(_)), "{body}: {error}");
         assert_eq!(error.to_string(), message);
     }

@@ -18,3 +18,5 @@ mod pool;
 mod prefix;
 #[cfg(test)]
 mod records;
+#[cfg(test)]
+mod unreadable;

@@ -14,7 +14,7 @@ use suimon_llm::Fields;
 use suimon_picker::rewrite::Rule;
 use suimon_picker::{
     Body, Clock, Decision, Endpoint, EndpointSpec, Engine, Metrics, PickError, PickRequest,
-    PickerParts, PoolPicker, Recorder, Registry, Resources, RewriteTable, SystemClock,
+    PickerParts, PoolPicker, Recorder, Registry, Resources, RewriteTable, SystemClock, Unreadable,
 };
 
 /// What the peers' guides start from.
@@ -43,6 +43,7 @@ pub(crate) struct Ask {
     body: Option<Bytes>,
     headers: HeaderMap,
     subset: Option<Vec<SocketAddr>>,
+    unreadable: Unreadable,
 }
 
 /// A configuration of one profile with one plugin.
@@ -179,6 +180,7 @@ impl Pool {
             path: &ask.path,
             headers: &ask.headers,
             body,
+            unreadable: ask.unreadable,
             received: self.clock.now(),
             subset: ask.subset.as_deref(),
         })
@@ -225,12 +227,17 @@ impl Ask {
             body: None,
             headers: HeaderMap::new(),
             subset: None,
+            unreadable: Unreadable::Pass,
         }
     }
 
     pub(crate) fn raw(path: &str, body: &str) -> Self {
+        Self::bytes(path, body.as_bytes())
+    }
+
+    pub(crate) fn bytes(path: &str, body: &[u8]) -> Self {
         Self {
-            body: Some(Bytes::from(body.to_owned())),
+            body: Some(Bytes::copy_from_slice(body)),
             ..Self::get(path)
         }
     }
@@ -264,6 +271,12 @@ impl Ask {
     pub(crate) fn header(mut self, name: &'static str, value: &str) -> Self {
         let value = HeaderValue::from_str(value).unwrap();
         self.headers.insert(HeaderName::from_static(name), value);
+        self
+    }
+
+    /// From a front door that refuses what it cannot read.
+    pub(crate) fn strict(mut self) -> Self {
+        self.unreadable = Unreadable::Refuse;
         self
     }
 

@@ -7,7 +7,7 @@ use http::header::ACCEPT_ENCODING;
 use http::request::Parts;
 use smallvec::SmallVec;
 use suimon_llm::ApiKind;
-use suimon_picker::{Decision, Endpoint, PickRequest};
+use suimon_picker::{Decision, Endpoint, PickRequest, Unreadable};
 
 use super::{Departure, Served};
 use crate::body::Inbound;
@@ -82,6 +82,8 @@ async fn pick(pool: &Pool, departure: &mut Departure<'_>) -> Result<Route, Failu
                     path: departure.parts.uri.path(),
                     headers: &departure.parts.headers,
                     body: departure.body.scanned(),
+                    // The model server says best what is wrong with a body.
+                    unreadable: Unreadable::Pass,
                     received: departure.exchange.started,
                     subset: None,
                 })
