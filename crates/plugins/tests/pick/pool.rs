@@ -14,7 +14,7 @@ use suimon_llm::Fields;
 use suimon_picker::rewrite::Rule;
 use suimon_picker::{
     Body, Clock, Decision, Endpoint, EndpointSpec, Engine, Metrics, PickError, PickRequest,
-    PickerParts, PoolPicker, Recorder, Registry, Resources, RewriteTable, SystemClock,
+    PickerParts, PoolPicker, Recorder, Registry, Resources, RewriteTable, Subset, SystemClock,
 };
 
 /// What the peers' guides start from.
@@ -42,7 +42,7 @@ pub(crate) struct Ask {
     path: String,
     body: Option<Bytes>,
     headers: HeaderMap,
-    subset: Option<Vec<SocketAddr>>,
+    subset: Option<Subset>,
 }
 
 /// A configuration of one profile with one plugin.
@@ -180,7 +180,7 @@ impl Pool {
             headers: &ask.headers,
             body,
             received: self.clock.now(),
-            subset: ask.subset.as_deref(),
+            subset: ask.subset.as_ref(),
         })
     }
 
