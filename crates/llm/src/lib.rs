@@ -8,6 +8,8 @@
 #![forbid(unsafe_code)]
 
 mod api_kind;
+mod budget;
+mod error_body;
 mod fields;
 mod mask;
 mod parse;
@@ -19,6 +21,8 @@ mod usage;
 mod walk;
 
 pub use api_kind::ApiKind;
+pub use budget::{Budget, Exhausted, Share};
+pub use error_body::error_body;
 pub use fields::{Field, Fields, ModelField};
 pub use parse::{InferenceRequest, ParseError};
 pub use prompt::{Prompt, Prompts, TextRanges};

@@ -6,6 +6,7 @@
 //! |---|---|
 //! | [`pick`] | **the walk**: request → decision, and [`PoolPicker`] |
 //! | [`request`], [`decision`], [`error`] | what a pick is asked and answers |
+//! | [`subset`], [`control`], [`request_id`] | what front doors of a picker have in common |
 //! | [`schedule`] | profiles: filters, scorers, picker |
 //! | [`plugin`] | the contract: [`Plugin`], [`Roles`], [`BuildContext`] |
 //! | [`role`] | what plugins can be, one trait a file |
@@ -23,6 +24,7 @@ pub mod attribute;
 pub mod build;
 pub mod clock;
 pub mod columns;
+pub mod control;
 pub mod decision;
 pub mod effective;
 pub mod endpoint;
@@ -37,10 +39,12 @@ pub mod record;
 pub mod recorder;
 pub mod registry;
 pub mod request;
+pub mod request_id;
 pub mod rewrite;
 pub mod role;
 pub mod schedule;
 mod scratch;
+pub mod subset;
 pub mod view;
 
 pub use build::{ConfigError, build};
@@ -60,4 +64,5 @@ pub use recorder::Recorder;
 pub use registry::Registry;
 pub use request::{Body, EndpointPicker, PickRequest, Picking, Unreadable};
 pub use rewrite::RewriteTable;
+pub use subset::Subset;
 pub use view::{Places, Produce, Request, Scheduled, View};

@@ -1,6 +1,5 @@
 //! What a pick is asked about.
 
-use std::net::SocketAddr;
 use std::pin::Pin;
 use std::time::Instant;
 
@@ -9,6 +8,7 @@ use suimon_llm::{Fields, ScanError};
 
 use crate::decision::Decision;
 use crate::error::PickError;
+use crate::subset::Subset;
 
 /// One request, borrowed from whoever holds it.
 #[derive(Debug, Clone, Copy)]
@@ -28,7 +28,7 @@ pub struct PickRequest<'a> {
     /// When the request's head was complete.
     pub received: Instant,
     /// Endpoints that may be picked; `None`: all of the pool.
-    pub subset: Option<&'a [SocketAddr]>,
+    pub subset: Option<&'a Subset>,
 }
 
 /// A request's body as far as the front door read it.

@@ -42,7 +42,7 @@ impl Scratch {
         let allowed = |endpoint: &Arc<crate::Endpoint>| {
             request
                 .subset
-                .is_none_or(|subset| subset.contains(&endpoint.address()))
+                .is_none_or(|subset| subset.allows(endpoint.address()))
         };
         let places = (0..).zip(pool.endpoints.iter());
         self.candidates

@@ -12,7 +12,7 @@ use suimon_kvindex::{Chain, Hasher};
 use suimon_llm::{ApiKind, Fields, InferenceRequest, Prompt};
 use suimon_picker::{
     Body, Clock as _, Decision, Endpoint, EndpointSpec, Metrics, PickRequest, PickerParts,
-    PoolPicker, Recorder, Registry, Resources, SystemClock, Unreadable,
+    PoolPicker, Recorder, Registry, Resources, Subset, SystemClock, Unreadable,
 };
 
 const STANDARD: &str = include_str!("../tests/data/standard.yaml");
@@ -134,7 +134,7 @@ fn pick(
     headers: &HeaderMap,
     only: Option<&Endpoint>,
 ) -> Option<Decision> {
-    let subset = only.map(|endpoint| [endpoint.address()]);
+    let subset = only.map(|endpoint| Subset::from_iter([endpoint.address()]));
     let request = PickRequest {
         id: "8e5f7f6c-8f0b-4a44-8d3e-0a8e7e2a5f10",
         route: "bench/route",
@@ -143,7 +143,7 @@ fn pick(
         body: Body::Fields(fields),
         unreadable: Unreadable::Pass,
         received: SystemClock.now(),
-        subset: subset.as_ref().map(|one| &one[..]),
+        subset: subset.as_ref(),
     };
     let decision = picker.pick_now(&request);
     debug_assert!(decision.is_ok());

@@ -4,7 +4,6 @@
 mod tests {
     use std::collections::BTreeMap;
     use std::fmt::Write as _;
-    use std::net::SocketAddr;
     use std::sync::Arc;
     use std::time::Duration;
 
@@ -13,7 +12,7 @@ mod tests {
     use suimon_llm::Fields;
     use suimon_picker::{
         Body, Clock as _, EndpointSpec, Metrics, PickRequest, PickerParts, PoolPicker, Recorder,
-        Registry, Resources, SystemClock, Unreadable,
+        Registry, Resources, Subset, SystemClock, Unreadable,
     };
 
     const STANDARD: &str = include_str!("data/standard.yaml");
@@ -59,12 +58,7 @@ mod tests {
         Fields::scan(Bytes::from(body)).unwrap()
     }
 
-    fn pick(
-        picker: &PoolPicker,
-        fields: &Fields,
-        headers: &HeaderMap,
-        only: Option<&[SocketAddr]>,
-    ) {
+    fn pick(picker: &PoolPicker, fields: &Fields, headers: &HeaderMap, only: Option<&Subset>) {
         let decision = picker.pick_now(&PickRequest {
             id: "request-1",
             route: "test/route",
@@ -88,7 +82,12 @@ mod tests {
             let addresses = pool.endpoints.iter().map(|endpoint| endpoint.address());
             // Half of the endpoints hold a part of the prompt.
             for address in addresses.step_by(2) {
-                pick(&picker, &part, &headers, Some(&[address]));
+                pick(
+                    &picker,
+                    &part,
+                    &headers,
+                    Some(&Subset::from_iter([address])),
+                );
             }
             // What is reused from pick to pick has grown to its size.
             (0..20).for_each(|_| pick(&picker, &whole, &headers, None));

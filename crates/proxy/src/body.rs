@@ -1,6 +1,5 @@
 //! The request's body: streamed through, or held in memory within limits, decoded and scanned once.
 
-mod budget;
 mod decode;
 
 use bytes::{Bytes, BytesMut};
@@ -18,7 +17,7 @@ use crate::failure::Failure;
 use crate::snapshot::Limits;
 use crate::upstream::Outgoing;
 
-pub(crate) use budget::{Budget, Share};
+pub(crate) use suimon_llm::{Budget, Share};
 
 /// Bytes a second that a body has to arrive at, once [`Limits::body_read`] is over.
 const LEAST_RATE: usize = 16 << 10;

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use suimon_llm::Exhausted;
 use suimon_telemetry::{Blame, Reason};
 
 /// Why a request ends without an endpoint's answer, in words fit for the client.
@@ -29,6 +30,12 @@ impl Failure {
 
     pub(crate) fn bad_request(message: impl Into<Cow<'static, str>>) -> Self {
         Self::new(Reason::BadRequest, message)
+    }
+}
+
+impl From<Exhausted> for Failure {
+    fn from(exhausted: Exhausted) -> Self {
+        Self::plain(exhausted.reason())
     }
 }
 

@@ -11,8 +11,9 @@ use http::{HeaderMap, HeaderValue, Method, Uri, Version};
 use suimon_telemetry::Reason;
 
 use crate::failure::Failure;
+use crate::hop;
 use crate::snapshot::Limits;
-use crate::{control, hop};
+use suimon_picker::control;
 use suimon_routing::path;
 
 /// Checks a head and brings it into the one form. Gives the host: lower case, without port.

@@ -82,7 +82,7 @@ pub(crate) fn strip_trailers(trailers: &mut HeaderMap) {
     trailers.remove(TRAILER);
     trailers.remove(CONTENT_LENGTH);
     trailers.remove(HOST);
-    crate::control::strip(trailers);
+    suimon_picker::control::strip(trailers);
 }
 
 fn remove_always(headers: &mut HeaderMap) {

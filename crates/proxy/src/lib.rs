@@ -17,7 +17,6 @@
 //! | `head_guard` | framing of raw HTTP/1 heads, before they are parsed |
 //! | `serve` | **the walk** |
 //! | `head` | checks on the parsed head |
-//! | `control` | headers that only the gateway may set |
 //! | `route_request` | head (and model) to rule |
 //! | `body` | the request's body: bounded buffer, decoded, scanned once |
 //! | `filter` | header edits, redirect, rewrite, mirror |
@@ -31,7 +30,7 @@
 //! | `stream` | response bodies, chunk by chunk |
 //! | `exchange` | the account of one request, closed once |
 //! | [`access_log`] | one line a request |
-//! | `hop`, `request_id`, `timeouts`, `failure` | small rules that several steps share |
+//! | `hop`, `timeouts`, `failure` | small rules that several steps share |
 //! | [`events`] | what others are told of each request |
 //! | [`snapshot`] | all configuration that a request reads |
 
@@ -40,7 +39,6 @@
 mod backend;
 mod body;
 mod connection;
-mod control;
 mod detect;
 mod exchange;
 mod fail_mode;
@@ -51,7 +49,6 @@ mod head;
 mod head_guard;
 mod hop;
 mod listener;
-mod request_id;
 mod respond;
 mod retry;
 mod route_request;

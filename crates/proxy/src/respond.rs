@@ -10,14 +10,14 @@ use suimon_routing::table::Rule;
 use suimon_telemetry::Reason;
 
 use crate::backend::Served;
-use crate::control;
 use crate::exchange::Exchange;
 use crate::failure::Failure;
 use crate::filter::{self, Redirection};
 use crate::snapshot::Limits;
 use crate::stream::{Reading, ResponseBody, Streaming};
-use crate::{hop, request_id, timeouts};
-use suimon_llm::ResponseReader;
+use crate::{hop, timeouts};
+use suimon_llm::{ResponseReader, error_body};
+use suimon_picker::{control, request_id};
 
 /// Seconds after which a client that was turned away may come again.
 const RETRY_AFTER_SECONDS: &str = "1";
@@ -115,18 +115,7 @@ pub(crate) fn failure(
     version: Version,
 ) -> Response<ResponseBody> {
     let row = failure.reason.row();
-    let body = Bytes::from(
-        serde_json::json!({
-            "error": {
-                "message": failure.message,
-                "type": row.kind,
-                "code": row.label,
-                "param": null,
-                "request_id": exchange.id(),
-            }
-        })
-        .to_string(),
-    );
+    let body = error_body(failure.reason, &failure.message, exchange.id());
     exchange.answered_locally(row.status.as_u16(), body.len(), Some(failure.reason));
     let mut response = Response::new(ResponseBody::Full(body));
     *response.status_mut() = row.status;

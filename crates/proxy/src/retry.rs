@@ -7,11 +7,10 @@ use std::time::Instant;
 use http::request::Parts;
 use http::uri::PathAndQuery;
 use http::{HeaderValue, StatusCode};
-use suimon_picker::Endpoint;
+use suimon_picker::{Endpoint, control};
 use suimon_routing::table::BackendProtocol;
 use suimon_telemetry::Reason;
 
-use crate::control;
 use crate::exchange::Exchange;
 use crate::failure::Failure;
 use crate::forward::{Tried, TryLimits, forward};

@@ -19,7 +19,8 @@ use crate::route_request::{self, Entry};
 use crate::snapshot::Snapshot;
 use crate::stream::ResponseBody;
 use crate::upgrade::{self, Upgrade};
-use crate::{head, request_id, respond, timeouts};
+use crate::{head, respond, timeouts};
+use suimon_picker::request_id;
 use suimon_routing::split::choose;
 
 /// How the walk ends when nothing fails.

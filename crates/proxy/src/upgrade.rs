@@ -8,8 +8,8 @@ use hyper::upgrade::OnUpgrade;
 use hyper_util::rt::TokioIo;
 
 use crate::exchange::Exchange;
-use crate::request_id;
 use crate::stream::ResponseBody;
+use suimon_picker::request_id;
 
 /// What a client asks to switch to.
 #[derive(Debug)]

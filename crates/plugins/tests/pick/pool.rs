@@ -14,7 +14,8 @@ use suimon_llm::Fields;
 use suimon_picker::rewrite::Rule;
 use suimon_picker::{
     Body, Clock, Decision, Endpoint, EndpointSpec, Engine, Metrics, PickError, PickRequest,
-    PickerParts, PoolPicker, Recorder, Registry, Resources, RewriteTable, SystemClock, Unreadable,
+    PickerParts, PoolPicker, Recorder, Registry, Resources, RewriteTable, Subset, SystemClock,
+    Unreadable,
 };
 
 /// What the peers' guides start from.
@@ -42,7 +43,7 @@ pub(crate) struct Ask {
     path: String,
     body: Option<Bytes>,
     headers: HeaderMap,
-    subset: Option<Vec<SocketAddr>>,
+    subset: Option<Subset>,
     unreadable: Unreadable,
 }
 
@@ -182,7 +183,7 @@ impl Pool {
             body,
             unreadable: ask.unreadable,
             received: self.clock.now(),
-            subset: ask.subset.as_deref(),
+            subset: ask.subset.as_ref(),
         })
     }
 

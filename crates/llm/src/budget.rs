@@ -1,41 +1,49 @@
-//! How many bytes of bodies the gateway holds in memory, over all requests.
+//! How many bytes of bodies are held in memory, over all requests.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use suimon_telemetry::Reason;
-
-use crate::failure::Failure;
+use suimon_telemetry::{Blame, Reason};
 
 /// Bytes in memory, and how many there may be.
 #[derive(Debug)]
-pub(crate) struct Budget {
+pub struct Budget {
     used: AtomicUsize,
     limit: AtomicUsize,
 }
 
 /// One request's part of a [`Budget`]; given back on drop.
 #[derive(Debug)]
-pub(crate) struct Share {
+pub struct Share {
     budget: Arc<Budget>,
     bytes: usize,
 }
 
+/// No more bytes may be held.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("too many bytes of other requests are in memory")]
+pub struct Exhausted;
+
 // === impl Budget ===
 
 impl Budget {
-    pub(crate) fn new(limit: usize) -> Self {
+    /// A budget of `limit` bytes.
+    #[must_use]
+    pub fn new(limit: usize) -> Self {
         Self {
             used: AtomicUsize::new(0),
             limit: AtomicUsize::new(limit),
         }
     }
 
-    pub(crate) fn set_limit(&self, limit: usize) {
+    /// Changes the limit to `limit` bytes; what is held stays.
+    pub fn set_limit(&self, limit: usize) {
         self.limit.store(limit, Ordering::Relaxed);
     }
 
-    pub(crate) fn share(self: &Arc<Self>) -> Share {
+    /// A share of nothing yet.
+    #[must_use]
+    pub fn share(self: &Arc<Self>) -> Share {
         Share {
             budget: Arc::clone(self),
             bytes: 0,
@@ -50,7 +58,7 @@ impl Share {
     ///
     /// # Errors
     /// There are not as many left.
-    pub(crate) fn grow_to(&mut self, bytes: usize) -> Result<(), Failure> {
+    pub fn grow_to(&mut self, bytes: usize) -> Result<(), Exhausted> {
         let more = bytes.saturating_sub(self.bytes);
         if more == 0 {
             return Ok(());
@@ -58,9 +66,15 @@ impl Share {
         let before = self.budget.used.fetch_add(more, Ordering::Relaxed);
         self.bytes += more;
         if before.saturating_add(more) > self.budget.limit.load(Ordering::Relaxed) {
-            return Err(Failure::plain(Reason::Overloaded));
+            return Err(Exhausted);
         }
         Ok(())
+    }
+}
+
+impl Blame for Exhausted {
+    fn reason(&self) -> Reason {
+        Reason::Overloaded
     }
 }
 

@@ -5,13 +5,14 @@ use std::cell::Cell;
 use http::{HeaderMap, HeaderName, HeaderValue};
 
 /// Header that carries the id, both ways.
-pub(crate) const HEADER: HeaderName = HeaderName::from_static("x-request-id");
+pub const HEADER: HeaderName = HeaderName::from_static("x-request-id");
 
 /// Longest id that is taken from a client, in bytes.
 const MAX_LEN: usize = 128;
 
 /// The id of a request with these headers, which are made to carry it.
-pub(crate) fn establish(headers: &mut HeaderMap) -> HeaderValue {
+#[must_use]
+pub fn establish(headers: &mut HeaderMap) -> HeaderValue {
     if let Some(id) = from_client(headers) {
         return id.clone();
     }

@@ -1,22 +1,26 @@
 //! Headers that only the gateway may set, and those that clients may.
 
 use http::{HeaderMap, HeaderName};
-use suimon_routing::matcher::{BASE_MODEL_HEADER, MODEL_HEADER};
 
-/// The endpoint that was chosen, told to it and to anything between.
-pub(crate) const DESTINATION: HeaderName =
-    HeaderName::from_static("x-gateway-destination-endpoint");
+/// The endpoint that was chosen, told to it and to anything between. Between gateway and picker it is
+/// also the metadata key, in the namespace `envoy.lb`.
+pub const DESTINATION: HeaderName = HeaderName::from_static("x-gateway-destination-endpoint");
+/// Endpoints that may be picked: a metadata key of the namespace `envoy.lb.subset_hint`. As a header
+/// it means nothing.
+pub const SUBSET: HeaderName = HeaderName::from_static("x-gateway-destination-endpoint-subset");
+/// The endpoint that served the response: a metadata key of the namespace `envoy.lb`.
+pub const SERVED: HeaderName = HeaderName::from_static("x-gateway-destination-endpoint-served");
 /// Why load was shed, told to the client.
-pub(crate) const DROPPED: HeaderName = HeaderName::from_static("x-llm-d-request-dropped-reason");
+pub const DROPPED: HeaderName = HeaderName::from_static("x-llm-d-request-dropped-reason");
 
 /// Removed from every client's request: whoever could set them could send requests to any host.
 /// Sources: endpoint picker protocol of the Gateway API Inference Extension; llm-d's sidecars.
 static OWNED: [HeaderName; 11] = [
     DESTINATION,
-    HeaderName::from_static("x-gateway-destination-endpoint-subset"),
-    HeaderName::from_static("x-gateway-destination-endpoint-served"),
-    MODEL_HEADER,
-    BASE_MODEL_HEADER,
+    SUBSET,
+    SERVED,
+    HeaderName::from_static("x-gateway-model-name"),
+    HeaderName::from_static("x-gateway-base-model-name"),
     HeaderName::from_static("x-prefiller-host-port"),
     HeaderName::from_static("x-prefiller-url"),
     HeaderName::from_static("x-encoder-hosts-ports"),
@@ -47,15 +51,18 @@ const CLIENT_INPUTS: &[&str] = &[
 const OWNED_PREFIXES: &[&str] = &["x-gateway-destination-endpoint", "x-prefiller-"];
 
 /// Removes what a client may not set.
-pub(crate) fn strip(headers: &mut HeaderMap) {
+pub fn strip(headers: &mut HeaderMap) {
     // One pass over the names that are there: nearly always nothing is found.
     while let Some(name) = headers.keys().find(|name| is_owned(name.as_str())).cloned() {
         headers.remove(name);
     }
 }
 
+/// Whether only a gateway may set a header of this name, which is in lower case.
+///
 /// Servers that fold `_` and `-` into one would take `x_prefiller_host_port` for ours.
-fn is_owned(name: &str) -> bool {
+#[must_use]
+pub fn is_owned(name: &str) -> bool {
     if !name.starts_with("x-") && !name.starts_with("x_") {
         return false;
     }

@@ -1,0 +1,42 @@
+//! What the picker is asked.
+
+use std::time::Instant;
+
+use http::{HeaderMap, HeaderValue};
+use suimon_llm::{Fields, ScanError};
+use suimon_picker::{Body, PickRequest, Subset, Unreadable};
+
+/// A request whose head and body are complete, as far as they come.
+#[derive(Debug)]
+pub struct Question {
+    pub(super) id: HeaderValue,
+    pub(super) path: String,
+    pub(super) headers: HeaderMap,
+    pub(super) scanned: Option<Result<Fields, ScanError>>,
+    pub(super) subset: Option<Subset>,
+    pub(super) received: Instant,
+}
+
+// === impl Question ===
+
+impl Question {
+    /// The same as the picker takes it.
+    #[must_use]
+    pub fn request(&self) -> PickRequest<'_> {
+        PickRequest {
+            id: self.id.to_str().unwrap_or_default(),
+            route: "",
+            path: &self.path,
+            headers: &self.headers,
+            body: match &self.scanned {
+                None => Body::Absent,
+                Some(Ok(fields)) => Body::Fields(fields),
+                Some(Err(error)) => Body::Invalid(error),
+            },
+            // Peers know the error of this front door, so the model server does not get to answer.
+            unreadable: Unreadable::Refuse,
+            received: self.received,
+            subset: self.subset.as_ref(),
+        }
+    }
+}
