@@ -3,11 +3,13 @@
 use std::ops::Range;
 use std::sync::Arc;
 
+use bytes::Bytes;
 use http::{HeaderMap, HeaderName};
 use smallvec::SmallVec;
 use suimon_llm::ApiKind;
 
 use crate::endpoint::{Endpoint, Ticket};
+use crate::follow::Follow;
 use crate::record::Record;
 
 /// Where a request goes.
@@ -25,8 +27,13 @@ pub struct Decision {
     pub priority: i32,
     /// Headers to set on the request, for example those that plugins add.
     pub set_headers: HeaderMap,
-    /// Headers to remove from the request.
+    /// Headers to remove from the request, before others are set.
     pub remove_headers: Vec<HeaderName>,
+    /// The body to send in place of the client's; `None`: that one, with the model's name replaced
+    /// where [`ModelNames`] says so.
+    pub body: Option<Bytes>,
+    /// Follows the response, where a foreign picker does.
+    pub follow: Option<Box<dyn Follow>>,
     /// Keeps the endpoint's ledger; released on drop.
     pub in_flight: InFlight,
     /// What the admin API shows of this decision.

@@ -3,6 +3,8 @@
 use suimon_llm::ParseError;
 use suimon_telemetry::{Blame, Reason};
 
+use crate::follow::DirectAnswer;
+
 /// Why no endpoint was picked. The display text is fit for clients.
 #[derive(Debug, thiserror::Error)]
 pub enum PickError {
@@ -36,6 +38,9 @@ pub enum PickError {
         /// Name of the profile.
         profile: String,
     },
+    /// A foreign picker decided that no endpoint gets the request, and how the client is answered.
+    #[error("the endpoint picker answered with status {}", .0.status)]
+    Answered(Box<DirectAnswer>),
     /// A foreign picker failed; see the source.
     #[error("the endpoint picker failed")]
     Remote(#[source] Box<dyn std::error::Error + Send + Sync>),
@@ -48,6 +53,7 @@ impl Blame for PickError {
             Self::ModelMissing => Reason::ModelMissing,
             Self::NoEndpoints => Reason::NoEndpoints,
             Self::Filtered | Self::Saturated => Reason::Saturated,
+            Self::Answered(_) => Reason::PickerAnswered,
             Self::Profile { .. } | Self::Remote(_) => Reason::PickerFailed,
         }
     }

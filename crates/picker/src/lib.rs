@@ -6,6 +6,7 @@
 //! |---|---|
 //! | [`pick`] | **the walk**: request → decision, and [`PoolPicker`] |
 //! | [`request`], [`decision`], [`error`] | what a pick is asked and answers |
+//! | [`follow`] | how a foreign picker follows the response |
 //! | [`subset`], [`control`], [`request_id`] | what front doors of a picker have in common |
 //! | [`schedule`] | profiles: filters, scorers, picker |
 //! | [`plugin`] | the contract: [`Plugin`], [`Roles`], [`BuildContext`] |
@@ -30,6 +31,7 @@ pub mod effective;
 pub mod endpoint;
 pub mod engine;
 pub mod error;
+pub mod follow;
 pub mod graph;
 pub mod metrics;
 pub mod pick;
@@ -55,6 +57,7 @@ pub use effective::Effective;
 pub use endpoint::{Endpoint, EndpointSpec};
 pub use engine::{Engine, Feed};
 pub use error::PickError;
+pub use follow::{DirectAnswer, Follow, FollowError, Piece};
 pub use metrics::{Load, Lora, Metrics};
 pub use pick::{PickerParts, PoolPicker};
 pub use plugin::{BuildContext, BuildError, Descriptor, Plugin, Resources, Roles, Stability};

@@ -319,6 +319,8 @@ impl PoolPicker {
             priority: asked.priority,
             set_headers,
             remove_headers: Vec::new(),
+            body: None,
+            follow: None,
             in_flight,
             record,
         }

@@ -3,7 +3,8 @@
 use std::pin::Pin;
 use std::time::Instant;
 
-use http::HeaderMap;
+use bytes::Bytes;
+use http::{HeaderMap, Method};
 use suimon_llm::{Fields, ScanError};
 
 use crate::decision::Decision;
@@ -17,12 +18,18 @@ pub struct PickRequest<'a> {
     pub id: &'a str,
     /// Name of the route that led here, as `namespace/name`.
     pub route: &'a str,
+    /// Method.
+    pub method: &'a Method,
     /// Path without query.
     pub path: &'a str,
+    /// Query without the question mark.
+    pub query: Option<&'a str>,
     /// Headers of the request, control headers of clients already handled.
     pub headers: &'a HeaderMap,
-    /// The body.
+    /// The body as far as it was read.
     pub body: Body<'a>,
+    /// The body's bytes.
+    pub bytes: &'a Bytes,
     /// What becomes of a body that is not what the path says.
     pub unreadable: Unreadable,
     /// When the request's head was complete.

@@ -138,6 +138,9 @@ fn pick(
     let request = PickRequest {
         id: "8e5f7f6c-8f0b-4a44-8d3e-0a8e7e2a5f10",
         route: "bench/route",
+        method: &http::Method::POST,
+        query: None,
+        bytes: &bytes::Bytes::new(),
         path: "/v1/chat/completions",
         headers,
         body: Body::Fields(fields),

@@ -62,6 +62,9 @@ mod tests {
         let decision = picker.pick_now(&PickRequest {
             id: "request-1",
             route: "test/route",
+            method: &http::Method::POST,
+            query: None,
+            bytes: &bytes::Bytes::new(),
             path: "/v1/chat/completions",
             headers,
             body: Body::Fields(fields),

@@ -3,11 +3,13 @@
 mod pool;
 mod service;
 
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Instant;
 
 use http::request::Parts;
 use suimon_llm::ApiKind;
+use suimon_picker::Follow;
 use suimon_routing::table::{Backend, Rule};
 use suimon_telemetry::Reason;
 
@@ -44,8 +46,20 @@ pub(crate) struct Served {
     pub(crate) api: ApiKind,
     /// The client's model name is to be put back.
     pub(crate) restore: Option<Restore>,
+    /// A foreign picker follows the answer.
+    pub(crate) following: Option<Following>,
     /// The endpoint has agreed to it.
     pub(crate) upgrade: Option<Upgrade>,
+}
+
+/// A foreign picker that follows an answer.
+#[derive(Debug)]
+pub(crate) struct Following {
+    pub(crate) follow: Box<dyn Follow>,
+    /// Who gave the answer.
+    pub(crate) served: SocketAddr,
+    /// Whether the answer goes on if the picker fails.
+    pub(crate) fail_open: bool,
 }
 
 /// Sends the request to `backend`.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use suimon_picker::{Endpoint, PickError};
-use suimon_telemetry::{Blame as _, Reason};
+use suimon_telemetry::Reason;
 
 use crate::failure::Failure;
 use crate::snapshot::Pool;
@@ -16,23 +16,29 @@ use crate::snapshot::Pool;
 /// The pool fails closed, the failure is not the picker's, or no endpoint is ready.
 pub(crate) fn without_picker(
     pool: &Pool,
-    why: Option<&PickError>,
+    why: Option<PickError>,
     turn: &AtomicUsize,
 ) -> Result<Vec<Arc<Endpoint>>, Failure> {
-    let reason = why.map_or(Reason::PickerFailed, |error| error.reason());
-    if reason != Reason::PickerFailed || !pool.fail_open {
-        return Err(match why {
-            Some(error) => Failure::new(reason, error.to_string()),
-            None => Failure::plain(reason),
-        });
+    let failure = why.map_or_else(|| Failure::plain(Reason::PickerFailed), Failure::picking);
+    if failure.reason != Reason::PickerFailed || !pool.fail_open {
+        return Err(failure);
     }
+    let round = round(pool, turn);
+    if round.is_empty() {
+        return Err(Failure::plain(Reason::NoEndpoints));
+    }
+    Ok(round)
+}
+
+/// All ready endpoints of a pool, in the order in which they take turns.
+pub(crate) fn round(pool: &Pool, turn: &AtomicUsize) -> Vec<Arc<Endpoint>> {
     let ready = pool.ready.load();
     if ready.is_empty() {
-        return Err(Failure::plain(Reason::NoEndpoints));
+        return Vec::new();
     }
     let first = turn.fetch_add(1, Ordering::Relaxed) % ready.len();
     let (before, from) = ready.split_at(first);
-    Ok(from.iter().chain(before).cloned().collect())
+    from.iter().chain(before).cloned().collect()
 }
 
 #[cfg(test)]
@@ -81,7 +87,7 @@ mod tests {
     #[test]
     fn saturation_is_no_failure_of_the_picker() {
         let why = PickError::Saturated;
-        let failure = without_picker(&pool(true, 3), Some(&why), &AtomicUsize::new(0)).unwrap_err();
+        let failure = without_picker(&pool(true, 3), Some(why), &AtomicUsize::new(0)).unwrap_err();
         assert_eq!(failure.reason, Reason::Saturated);
     }
 

@@ -45,6 +45,16 @@ pub(crate) fn check(parts: &mut Parts, limits: &Limits) -> Result<String, Failur
     Ok(host)
 }
 
+/// Sets headers in place of all values that they have.
+pub(crate) fn set_all(headers: &mut HeaderMap, others: &HeaderMap) {
+    for name in others.keys() {
+        headers.remove(name);
+    }
+    for (name, value) in others {
+        headers.append(name, value.clone());
+    }
+}
+
 /// Only one transfer coding, `chunked`, once (RFC 9112 §6.1).
 fn framing(headers: &HeaderMap) -> Result<(), Failure> {
     let mut codings = headers.get_all(TRANSFER_ENCODING).iter();

@@ -66,6 +66,7 @@ pub mod events;
 pub mod fuzzing;
 pub mod server;
 pub mod snapshot;
+mod source;
 
 pub use access_log::AccessLog;
 pub use events::{Observer, RequestEnd};

@@ -6,18 +6,20 @@ use http::header::{
 };
 use http::{HeaderMap, HeaderValue, Response, StatusCode, Version};
 use http_body::Body as _;
+use hyper::body::Incoming;
 use suimon_routing::table::Rule;
 use suimon_telemetry::Reason;
 
-use crate::backend::Served;
+use crate::backend::{Following, Served};
 use crate::exchange::Exchange;
 use crate::failure::Failure;
 use crate::filter::{self, Redirection};
 use crate::snapshot::Limits;
+use crate::source::Source;
 use crate::stream::{Reading, ResponseBody, Streaming};
 use crate::{hop, timeouts};
 use suimon_llm::{ResponseReader, error_body};
-use suimon_picker::{control, request_id};
+use suimon_picker::{DirectAnswer, FollowError, control, request_id};
 
 /// Seconds after which a client that was turned away may come again.
 const RETRY_AFTER_SECONDS: &str = "1";
@@ -38,6 +40,10 @@ pub(crate) async fn served(
     let whole = reading.as_ref().is_some_and(|r| r.restores && !r.sse);
     let (mut parts, body) = served.answer.response.into_parts();
     hop::strip_response(&mut parts.headers);
+    let body = match source(served.following, &mut parts, body).await {
+        Ok(body) => body,
+        Err(failed) => return failure(&failed, *exchange, Version::HTTP_11),
+    };
     filter::edit_response(&mut parts.headers, &rule.filters);
     if let Some(chosen) = rule.backends.get(backend) {
         filter::edit_response(&mut parts.headers, &chosen.filters);
@@ -63,6 +69,34 @@ pub(crate) async fn served(
         };
     }
     Response::from_parts(parts, ResponseBody::Streaming(Box::new(stream)))
+}
+
+/// Where the body comes from. A picker that follows the answer sees its head first.
+async fn source(
+    following: Option<Following>,
+    head: &mut http::response::Parts,
+    body: Incoming,
+) -> Result<Source, Failure> {
+    let Some(Following {
+        mut follow,
+        served,
+        fail_open,
+    }) = following
+    else {
+        return Ok(Source::Endpoint(body));
+    };
+    match follow.head(served, head, body.is_end_stream()).await {
+        Ok(()) => {
+            head.headers.remove(CONTENT_LENGTH);
+            Ok(Source::followed(body, follow, fail_open))
+        }
+        Err(FollowError::Answered(answer)) => Err(Failure::answered(*answer)),
+        Err(error @ FollowError::Failed(_)) => {
+            tracing::debug!(%error, "response head");
+            let open = fail_open.then_some(Source::Endpoint(body));
+            open.ok_or_else(|| Failure::plain(Reason::PickerFailed))
+        }
+    }
 }
 
 /// How to read the answer's body: by what it is, never by what was asked for.
@@ -114,6 +148,9 @@ pub(crate) fn failure(
     mut exchange: Exchange,
     version: Version,
 ) -> Response<ResponseBody> {
+    if let Some(answer) = &failure.answer {
+        return direct(answer, failure.reason, exchange);
+    }
     let row = failure.reason.row();
     let body = error_body(failure.reason, &failure.message, exchange.id());
     exchange.answered_locally(row.status.as_u16(), body.len(), Some(failure.reason));
@@ -132,6 +169,20 @@ pub(crate) fn failure(
     if version < Version::HTTP_2 && (exchange.is_unread() || failure.reason == Reason::BadRequest) {
         headers.insert(CONNECTION, HeaderValue::from_static("close"));
     }
+    response
+}
+
+/// What a foreign picker answered, as it is. The body was read before it was asked.
+fn direct(answer: &DirectAnswer, reason: Reason, mut exchange: Exchange) -> Response<ResponseBody> {
+    let body = answer.body.clone();
+    exchange.answered_locally(answer.status.as_u16(), body.len(), Some(reason));
+    let mut response = Response::new(ResponseBody::Full(body));
+    *response.status_mut() = answer.status;
+    let mut headers = answer.headers.clone();
+    hop::strip_response(&mut headers);
+    headers.remove(CONTENT_LENGTH);
+    headers.insert(request_id::HEADER, exchange.id.clone());
+    *response.headers_mut() = headers;
     response
 }
 

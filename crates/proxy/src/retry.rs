@@ -35,6 +35,15 @@ pub(crate) enum Stops<'a> {
     Addresses(std::iter::Chain<std::slice::Iter<'a, SocketAddr>, std::slice::Iter<'a, SocketAddr>>),
 }
 
+/// An answer, and whose.
+#[derive(Debug)]
+pub(crate) struct Sent {
+    pub(crate) answer: Answer,
+    /// When the try began that led to it.
+    pub(crate) tried: Instant,
+    pub(crate) address: SocketAddr,
+}
+
 /// How to try.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Plan<'a> {
@@ -45,8 +54,7 @@ pub(crate) struct Plan<'a> {
     pub(crate) upgrades: bool,
 }
 
-/// Tries each of `stops` until one takes the connection. Gives the answer and when its try began.
-///
+/// Tries each of `stops` until one takes the connection. ///
 /// # Errors
 /// None accepts a connection, or one did and failed.
 pub(crate) async fn send(
@@ -55,7 +63,7 @@ pub(crate) async fn send(
     parts: &mut Parts,
     body: &mut Outgoing,
     exchange: &mut Exchange,
-) -> Result<(Answer, Instant), Failure> {
+) -> Result<Sent, Failure> {
     let root = PathAndQuery::from_static("/");
     for stop in stops {
         exchange.trying(&stop);
@@ -80,7 +88,11 @@ pub(crate) async fn send(
             }
             Ok(answer) => {
                 exchange.answered(&answer);
-                return Ok((answer, tried));
+                return Ok(Sent {
+                    answer,
+                    tried,
+                    address: stop.address,
+                });
             }
             Err(Tried::NotConnected(error)) => {
                 tracing::debug!(%error, "next endpoint");

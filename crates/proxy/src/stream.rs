@@ -7,14 +7,15 @@ use std::time::Instant;
 use bytes::{Bytes, BytesMut};
 use http_body::{Body, Frame, SizeHint};
 use http_body_util::BodyExt as _;
-use hyper::body::Incoming;
 use suimon_telemetry::{Blame, Reason};
 use tokio::time::Sleep;
 
 use crate::exchange::Exchange;
 use crate::hop;
+use crate::source::Source;
 use crate::upstream::Lease;
 use suimon_llm::ResponseReader;
+use suimon_picker::FollowError;
 
 /// A response's body.
 #[derive(Debug)]
@@ -29,7 +30,7 @@ pub(crate) enum ResponseBody {
 /// work and closes the account as such.
 #[derive(Debug)]
 pub(crate) struct Streaming {
-    body: Incoming,
+    body: Source,
     lease: Option<Lease>,
     reading: Option<Reading>,
     exchange: Box<Exchange>,
@@ -59,6 +60,10 @@ pub(crate) enum StreamError {
     /// The endpoint broke it off.
     #[error("the endpoint broke off its answer")]
     Endpoint(#[from] hyper::Error),
+    /// The foreign picker that followed the answer failed, and the pool fails closed; or the picker
+    /// had changed the answer, so that it could not go on.
+    #[error("the endpoint picker broke off the answer")]
+    Picker(#[source] FollowError),
     /// The rule's time limit ran out.
     #[error("the route's time limit ran out")]
     Timeout,
@@ -76,7 +81,7 @@ enum State {
 
 impl Streaming {
     pub(crate) fn new(
-        body: Incoming,
+        body: Source,
         lease: Lease,
         exchange: Box<Exchange>,
         reading: Option<Reading>,
@@ -205,10 +210,10 @@ impl Body for Streaming {
             if this.is_late(cx) {
                 return Poll::Ready(Some(Err(this.broke_off(StreamError::Timeout))));
             }
-            match ready!(Pin::new(&mut this.body).poll_frame(cx)) {
+            match ready!(this.body.poll_frame(cx)) {
                 None => this.end(),
                 Some(Err(error)) => {
-                    return Poll::Ready(Some(Err(this.broke_off(error.into()))));
+                    return Poll::Ready(Some(Err(this.broke_off(error))));
                 }
                 Some(Ok(frame)) => {
                     if let Some(data) = this.read(frame) {
@@ -236,6 +241,7 @@ impl Blame for StreamError {
     fn reason(&self) -> Reason {
         match self {
             Self::Endpoint(_) => Reason::EndpointReset,
+            Self::Picker(_) => Reason::PickerFailed,
             Self::Timeout => Reason::Timeout,
         }
     }

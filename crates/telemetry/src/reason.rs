@@ -94,6 +94,8 @@ pub enum Reason {
     ShuttingDown,
     /// The endpoint picker failed and the pool fails closed.
     PickerFailed,
+    /// A foreign endpoint picker answered the client itself, with a status of its own.
+    PickerAnswered,
     /// The route's backend is missing, refused or of an unknown kind.
     BackendInvalid,
     /// A filter of the route cannot be applied.
@@ -129,6 +131,7 @@ impl Reason {
         Self::NoEndpoints,
         Self::ShuttingDown,
         Self::PickerFailed,
+        Self::PickerAnswered,
         Self::BackendInvalid,
         Self::FilterInvalid,
         Self::ConnectFailed,
@@ -174,6 +177,7 @@ impl Reason {
                 overloaded("shutting-down", Gateway, Elsewhere).dropped("rejected-shutting-down")
             }
             Self::PickerFailed => api(S::SERVICE_UNAVAILABLE, "picker-failed", Picker, Later),
+            Self::PickerAnswered => api(S::SERVICE_UNAVAILABLE, "picker-answered", Picker, Later),
             Self::BackendInvalid => {
                 api(S::INTERNAL_SERVER_ERROR, "backend-invalid", Gateway, Never)
             }
@@ -217,6 +221,7 @@ impl Reason {
             Self::NoEndpoints => "the pool has no endpoint that can take the request",
             Self::ShuttingDown => "the gateway is shutting down",
             Self::PickerFailed => "the endpoint picker failed and the pool fails closed",
+            Self::PickerAnswered => "the endpoint picker answered with a status of its own",
             Self::BackendInvalid => "the route's backend is missing, refused or of an unknown kind",
             Self::FilterInvalid => "a filter of the route cannot be applied",
             Self::ConnectFailed => "no endpoint of the decision accepted a connection",

@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use bytes::{Bytes, BytesMut};
 use http::header::{CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE};
-use http::{HeaderMap, HeaderName, HeaderValue};
+use http::{HeaderMap, HeaderName, HeaderValue, Method};
 use suimon_llm::{Fields, Share};
 use suimon_picker::{Subset, control, request_id};
 
@@ -24,7 +24,9 @@ pub(super) struct Intake {
     id: HeaderValue,
     /// The client sent none, or none that is sane.
     new_id: bool,
+    method: Method,
     path: String,
+    query: Option<String>,
     /// Without pseudo-headers and without those that clients may not set.
     headers: HeaderMap,
     /// Names of the latter.
@@ -70,15 +72,14 @@ pub(super) struct Owed {
 impl Intake {
     pub(super) fn new(head: &HttpHeaders, received: Instant, settings: &Settings) -> Self {
         let mut headers = HeaderMap::with_capacity(head.headers.len());
-        let (mut path, mut injected) = (String::from("/"), Vec::new());
+        let method = head.get(":method").map(|method| Method::from_bytes(method));
+        let target = head.get(":path").map(|path| String::from_utf8_lossy(path));
+        let (path, query) = match target.as_deref().unwrap_or("/").split_once('?') {
+            Some((path, query)) => (path.to_owned(), Some(query.to_owned())),
+            None => (target.as_deref().unwrap_or("/").to_owned(), None),
+        };
+        let mut injected = Vec::new();
         for header in &head.headers {
-            if header.name == ":path" {
-                let text = String::from_utf8_lossy(&header.value);
-                text.split('?')
-                    .next()
-                    .unwrap_or_default()
-                    .clone_into(&mut path);
-            }
             let (Ok(name), Ok(value)) = (
                 HeaderName::from_bytes(header.name.as_bytes()),
                 HeaderValue::from_maybe_shared(header.value.clone()),
@@ -98,7 +99,9 @@ impl Intake {
         Self {
             new_id: before.as_ref() != Some(&id),
             id,
+            method: method.and_then(Result::ok).unwrap_or_default(),
             path,
+            query,
             headers,
             injected,
             subset: None,
@@ -180,7 +183,10 @@ impl Intake {
         };
         let question = Question {
             id: self.id,
+            method: self.method,
             path: self.path,
+            query: self.query,
+            body: body.clone(),
             headers: self.headers,
             scanned: (!body.is_empty()).then(|| Fields::scan(body)),
             subset: self.subset,

@@ -2,7 +2,8 @@
 
 use std::time::Instant;
 
-use http::{HeaderMap, HeaderValue};
+use bytes::Bytes;
+use http::{HeaderMap, HeaderValue, Method};
 use suimon_llm::{Fields, ScanError};
 use suimon_picker::{Body, PickRequest, Subset, Unreadable};
 
@@ -10,8 +11,11 @@ use suimon_picker::{Body, PickRequest, Subset, Unreadable};
 #[derive(Debug)]
 pub struct Question {
     pub(super) id: HeaderValue,
+    pub(super) method: Method,
     pub(super) path: String,
+    pub(super) query: Option<String>,
     pub(super) headers: HeaderMap,
+    pub(super) body: Bytes,
     pub(super) scanned: Option<Result<Fields, ScanError>>,
     pub(super) subset: Option<Subset>,
     pub(super) received: Instant,
@@ -26,13 +30,16 @@ impl Question {
         PickRequest {
             id: self.id.to_str().unwrap_or_default(),
             route: "",
+            method: &self.method,
             path: &self.path,
+            query: self.query.as_deref(),
             headers: &self.headers,
             body: match &self.scanned {
                 None => Body::Absent,
                 Some(Ok(fields)) => Body::Fields(fields),
                 Some(Err(error)) => Body::Invalid(error),
             },
+            bytes: &self.body,
             // Peers know the error of this front door, so the model server does not get to answer.
             unreadable: Unreadable::Refuse,
             received: self.received,

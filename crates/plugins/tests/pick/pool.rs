@@ -178,6 +178,9 @@ impl Pool {
         self.picker.pick_now(&PickRequest {
             id: "request-1",
             route: "test/route",
+            method: &http::Method::POST,
+            query: None,
+            bytes: &bytes::Bytes::new(),
             path: &ask.path,
             headers: &ask.headers,
             body,

@@ -3,18 +3,19 @@
 use std::sync::Arc;
 use std::time::Instant;
 
+use bytes::Bytes;
 use http::header::ACCEPT_ENCODING;
 use http::request::Parts;
 use smallvec::SmallVec;
 use suimon_llm::ApiKind;
-use suimon_picker::{Decision, Endpoint, PickRequest, Unreadable};
+use suimon_picker::{Decision, Endpoint, Follow, PickRequest, Unreadable};
 
-use super::{Departure, Served};
+use super::{Departure, Following, Served};
 use crate::body::Inbound;
-use crate::fail_mode;
 use crate::failure::Failure;
 use crate::retry::{self, Plan, Stops};
 use crate::snapshot::Pool;
+use crate::{fail_mode, head};
 use suimon_llm::{Restore, splice};
 
 type Endpoints = SmallVec<[Arc<Endpoint>; 4]>;
@@ -24,6 +25,7 @@ struct Route {
     endpoints: Endpoints,
     api: ApiKind,
     restore: Option<Restore>,
+    follow: Option<Box<dyn Follow>>,
 }
 
 /// Asks the pool's picker and sends the request where it says.
@@ -37,7 +39,7 @@ pub(super) async fn send(pool: &Pool, mut departure: Departure<'_>) -> Result<Se
         .body
         .hold(&mut departure.parts.headers, limits)
         .await?;
-    let held = departure.body.held().map_or(0, bytes::Bytes::len);
+    let held = departure.body.held().map_or(0, Bytes::len);
     departure.exchange.body_read(held);
     departure.body.scan();
     let route = pick(pool, &mut departure).await?;
@@ -59,12 +61,18 @@ pub(super) async fn send(pool: &Pool, mut departure: Departure<'_>) -> Result<Se
     )
     .await;
     drop(share);
-    let (answer, tried) = sent?;
+    let sent = sent?;
+    let following = route.follow.map(|follow| Following {
+        follow,
+        served: sent.address,
+        fail_open: pool.fail_open,
+    });
     Ok(Served {
-        answer,
-        tried,
+        answer: sent.answer,
+        tried: sent.tried,
         api: route.api,
         restore: route.restore,
+        following,
         upgrade: None,
     })
 }
@@ -79,9 +87,12 @@ async fn pick(pool: &Pool, departure: &mut Departure<'_>) -> Result<Route, Failu
                 .pick(PickRequest {
                     id: departure.exchange.id(),
                     route: &departure.rule.route,
+                    method: &departure.parts.method,
                     path: departure.parts.uri.path(),
+                    query: departure.parts.uri.query(),
                     headers: &departure.parts.headers,
                     body: departure.body.scanned(),
+                    bytes: departure.body.held().unwrap_or(&NO_BODY),
                     // The model server says best what is wrong with a body.
                     unreadable: Unreadable::Pass,
                     received: departure.exchange.started,
@@ -90,10 +101,10 @@ async fn pick(pool: &Pool, departure: &mut Departure<'_>) -> Result<Route, Failu
                 .await;
             departure.exchange.picked_within(began.elapsed());
             match picked {
-                Ok(decision) => return Ok(carry_out(decision, departure)),
+                Ok(decision) => return Ok(carry_out(decision, pool, departure)),
                 Err(error) => {
                     tracing::debug!(pool = %pool.name, %error, "pick");
-                    fail_mode::without_picker(pool, Some(&error), turn)?
+                    fail_mode::without_picker(pool, Some(error), turn)?
                 }
             }
         }
@@ -102,23 +113,39 @@ async fn pick(pool: &Pool, departure: &mut Departure<'_>) -> Result<Route, Failu
         endpoints: endpoints.into(),
         api: ApiKind::Opaque,
         restore: None,
+        follow: None,
     })
 }
 
+static NO_BODY: Bytes = Bytes::new();
+
 /// Applies what a decision changes in the request, and keeps its account.
-fn carry_out(mut decision: Decision, departure: &mut Departure<'_>) -> Route {
+fn carry_out(mut decision: Decision, pool: &Pool, departure: &mut Departure<'_>) -> Route {
     let Departure { parts, body, .. } = departure;
     for name in &decision.remove_headers {
         parts.headers.remove(name);
     }
-    for (name, value) in &decision.set_headers {
-        parts.headers.insert(name, value.clone());
+    head::set_all(&mut parts.headers, &decision.set_headers);
+    if let Some(other) = decision.body.take() {
+        body.replace(other);
     }
     let restore = rename(&decision, parts, body);
+    let mut endpoints = std::mem::take(&mut decision.endpoints);
+    let follow = decision.follow.take();
+    if follow.is_some() && pool.fail_open {
+        // A foreign picker can name endpoints that are dead. That is a failure of its too.
+        let round = fail_mode::round(pool, &departure.worker.turn);
+        let others = round
+            .into_iter()
+            .filter(|other| endpoints.iter().all(|known| known.slot() != other.slot()));
+        let others: Endpoints = others.collect();
+        endpoints.extend(others);
+    }
     let route = Route {
-        endpoints: std::mem::take(&mut decision.endpoints),
+        endpoints,
         api: decision.api,
         restore,
+        follow,
     };
     departure.exchange.picked(decision);
     route

@@ -70,14 +70,15 @@ pub(super) async fn send(
     )
     .await;
     drop(share);
-    let (answer, tried) = sent?;
-    let agreed = answer.response.status() == StatusCode::SWITCHING_PROTOCOLS;
+    let sent = sent?;
+    let agreed = sent.answer.response.status() == StatusCode::SWITCHING_PROTOCOLS;
     Ok(Served {
         upgrade: upgrade.filter(|_| agreed),
-        answer,
-        tried,
+        answer: sent.answer,
+        tried: sent.tried,
         api: ApiKind::Opaque,
         restore: None,
+        following: None,
     })
 }
 

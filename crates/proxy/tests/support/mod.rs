@@ -354,6 +354,8 @@ impl EndpointPicker for Fixed {
                 priority: 0,
                 set_headers: http::HeaderMap::new(),
                 remove_headers: Vec::new(),
+                body: None,
+                follow: None,
                 in_flight: InFlight::new(first, 10),
                 record: None,
             })
