@@ -4,7 +4,7 @@
 
 use bytes::{Buf as _, BufMut as _, Bytes, BytesMut};
 
-use crate::codec::Message;
+use crate::wire::Encode;
 
 /// Statuses of gRPC that are answered here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -12,7 +12,6 @@ pub(crate) enum Code {
     Ok = 0,
     InvalidArgument = 3,
     NotFound = 5,
-    ResourceExhausted = 8,
     Unimplemented = 12,
     Internal = 13,
 }
@@ -130,7 +129,7 @@ impl Deframer {
 }
 
 /// `messages` with their prefixes, one behind the other.
-pub(crate) fn frame<M: Message>(messages: &[M]) -> Bytes {
+pub(crate) fn frame<M: Encode>(messages: &[M]) -> Bytes {
     let lengths = messages
         .iter()
         .map(|message| PREFIX + message.encoded_len());
@@ -138,7 +137,7 @@ pub(crate) fn frame<M: Message>(messages: &[M]) -> Bytes {
     for message in messages {
         let begin = framed.len();
         framed.put_bytes(0, PREFIX);
-        message.encode(&mut framed);
+        message.fields(&mut framed);
         let length = u32::try_from(framed.len() - begin - PREFIX).unwrap_or(u32::MAX);
         if let Some(prefix) = framed.get_mut(begin + 1..begin + PREFIX) {
             prefix.copy_from_slice(&length.to_be_bytes());
@@ -150,6 +149,7 @@ pub(crate) fn frame<M: Message>(messages: &[M]) -> Bytes {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::codec::Message;
     use crate::message::{HttpBody, Part, ProcessingRequest};
 
     fn body(bytes: &'static [u8]) -> ProcessingRequest {

@@ -145,6 +145,12 @@ impl Session {
         self.refuse(&refusal, pending.grpc, out)
     }
 
+    /// Whether a decision is waited for. It no longer is once the exchange has gone on without one.
+    #[must_use]
+    pub fn is_picking(&self) -> bool {
+        matches!(self.phase, Phase::Picking(_))
+    }
+
     /// Takes that a message is longer than may be read.
     pub fn too_long(&mut self, limit: usize, out: &mut Replies) -> Next {
         let grpc = match &self.phase {
@@ -158,8 +164,8 @@ impl Session {
     }
 
     /// Closes the account at `now`: the in-flight share is given back and the decision's record is
-    /// completed. Dropping the session gives the share back too.
-    pub fn close(&mut self, now: Instant) -> Ended<'_> {
+    /// completed. Dropping the session gives the share back too. `None`: there was no request.
+    pub fn close(&mut self, now: Instant) -> Option<Ended<'_>> {
         if let Phase::Response(response) = &self.phase {
             self.account.read(response);
         }

@@ -158,8 +158,8 @@ impl Account {
     }
 
     /// Completes the decision's record and tells the rest.
-    pub(super) fn close(&mut self, now: Instant) -> Ended<'_> {
-        let started = self.started.unwrap_or(now);
+    pub(super) fn close(&mut self, now: Instant) -> Option<Ended<'_>> {
+        let started = self.started?;
         let end = self.end(now.saturating_duration_since(started));
         if let Some(record) = &self.record {
             let usage = end.usage.unwrap_or_default();
@@ -175,7 +175,7 @@ impl Account {
                 completion_tokens: usage.completion,
             });
         }
-        end
+        Some(end)
     }
 
     fn end(&self, duration: Duration) -> Ended<'_> {

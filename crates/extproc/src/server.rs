@@ -1,0 +1,188 @@
+//! The gRPC server: HTTP/2 connections of proxies, a session a stream.
+//!
+//! One thread accepts and deals connections in turn; a proxy keeps one connection for each of its
+//! own threads, so this spreads its streams. A connection stays on its thread, as do its streams.
+//!
+//! | file | what |
+//! |---|---|
+//! | `server/accept` | sockets to connections |
+//! | `server/connection` | an HTTP/2 connection to streams |
+//! | `server/stream` | a stream to messages, and back |
+//! | `server/process` | **the walk** of one `Process` stream |
+//! | `server/health` | the health service |
+
+mod accept;
+mod connection;
+mod health;
+mod options;
+mod process;
+mod stream;
+mod worker;
+
+use std::io;
+use std::net::{SocketAddr, TcpListener};
+use std::sync::Arc;
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use parking_lot::Mutex;
+use suimon_picker::{Clock, EndpointPicker, SystemClock};
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::sync::watch;
+
+use crate::session::Observer;
+use worker::Worker;
+
+pub use accept::Upgrade;
+pub use health::{Health, Serving};
+pub use options::Options;
+
+/// A server that runs.
+#[derive(Debug)]
+pub struct Server {
+    address: SocketAddr,
+    shared: Arc<Shared>,
+    /// `None` once drained.
+    threads: Mutex<Option<Threads>>,
+}
+
+#[derive(Debug)]
+struct Threads {
+    /// Dropping it ends the acceptor.
+    accepting: watch::Sender<()>,
+    acceptor: JoinHandle<()>,
+    workers: Vec<Worker>,
+}
+
+/// What all threads share.
+pub(crate) struct Shared {
+    pub(crate) picker: Arc<dyn EndpointPicker>,
+    pub(crate) observer: Arc<dyn Observer>,
+    pub(crate) health: Arc<dyn Health>,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) options: Options,
+    pub(crate) draining: watch::Sender<bool>,
+}
+
+/// Whom a server asks and tells.
+#[derive(Debug, Clone)]
+pub struct Parts {
+    /// Picks for the one pool that the server is for.
+    pub picker: Arc<dyn EndpointPicker>,
+    /// Told of each request.
+    pub observer: Arc<dyn Observer>,
+    /// Asked whether to take requests.
+    pub health: Arc<dyn Health>,
+}
+
+/// How often [`Server::drain`] looks whether all connections have ended.
+const LOOK_EVERY: Duration = Duration::from_millis(10);
+
+/// A stream of bytes that HTTP/2 can be spoken on: a socket, or TLS on one.
+pub trait Transport: AsyncRead + AsyncWrite + Unpin + Send + 'static {}
+
+impl<T: AsyncRead + AsyncWrite + Unpin + Send + 'static> Transport for T {}
+
+// === impl Server ===
+
+impl Server {
+    /// Serves connections of `listener`, each made a [`Transport`] by `upgrade`; for plain sockets
+    /// that is [`Server::start_plain`].
+    ///
+    /// # Errors
+    /// The system gives no threads or no event queues, or `listener` cannot be used.
+    pub fn start(
+        listener: TcpListener,
+        upgrade: impl Upgrade,
+        parts: Parts,
+        options: Options,
+    ) -> io::Result<Self> {
+        let address = listener.local_addr()?;
+        listener.set_nonblocking(true)?;
+        let shared = Arc::new(Shared {
+            picker: parts.picker,
+            observer: parts.observer,
+            health: parts.health,
+            clock: Arc::new(SystemClock),
+            draining: watch::Sender::new(false),
+            options,
+        });
+        let count = shared.options.workers.unwrap_or_else(|| {
+            std::thread::available_parallelism().map_or(1, std::num::NonZero::get)
+        });
+        let workers = (0..count.max(1))
+            .map(|number| worker::start(number, Arc::clone(&shared), upgrade.clone()))
+            .collect::<io::Result<Vec<_>>>()?;
+        let seats = workers.iter().map(Worker::seat).collect();
+        let accepting = watch::Sender::new(());
+        let (limit, stop) = (shared.options.connections, accepting.subscribe());
+        let acceptor = accept::start(listener, seats, limit, stop)?;
+        Ok(Self {
+            address,
+            shared,
+            threads: Mutex::new(Some(Threads {
+                accepting,
+                acceptor,
+                workers,
+            })),
+        })
+    }
+
+    /// Serves connections of `listener` as they are.
+    ///
+    /// # Errors
+    /// See [`Server::start`].
+    pub fn start_plain(listener: TcpListener, parts: Parts, options: Options) -> io::Result<Self> {
+        Self::start(listener, accept::Plain, parts, options)
+    }
+
+    /// Where it listens.
+    #[must_use]
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Open connections.
+    #[must_use]
+    pub fn connections(&self) -> usize {
+        let threads = self.threads.lock();
+        let workers = threads.iter().flat_map(|threads| &threads.workers);
+        workers.map(|worker| worker.open()).sum()
+    }
+
+    /// Stops accepting, asks peers to open no more streams, lets those that are open end for at most
+    /// `limit`, then ends everything. Gives the number of connections that had to be cut.
+    pub async fn drain(&self, limit: Duration) -> usize {
+        let Some(threads) = self.threads.lock().take() else {
+            return 0;
+        };
+        let Threads {
+            accepting,
+            acceptor,
+            workers,
+        } = threads;
+        drop(accepting);
+        self.shared.draining.send_replace(true);
+        let open = || workers.iter().map(Worker::open).sum::<usize>();
+        let deadline = tokio::time::Instant::now() + limit;
+        while open() > 0 && tokio::time::Instant::now() < deadline {
+            tokio::time::sleep(LOOK_EVERY).await;
+        }
+        let cut = open();
+        let mut ending = vec![acceptor];
+        ending.extend(workers.into_iter().map(Worker::end));
+        for thread in ending {
+            // The threads end at their next wake-up; one that has panicked has told so itself.
+            let _ = thread.join();
+        }
+        cut
+    }
+}
+
+// === impl Shared ===
+
+impl std::fmt::Debug for Shared {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Shared").finish_non_exhaustive()
+    }
+}

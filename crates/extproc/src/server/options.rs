@@ -1,0 +1,47 @@
+//! How a server is run.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::session::Settings;
+
+/// How to run.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// Worker threads; `None`: one a core.
+    pub workers: Option<usize>,
+    /// Settings of each stream.
+    pub settings: Arc<Settings>,
+    /// Open connections at most; the next one waits until another has ended.
+    pub connections: usize,
+    /// Open streams of a connection at most.
+    pub streams: u32,
+    /// Time in which a connection has to begin to speak HTTP/2.
+    pub handshake: Duration,
+}
+
+// === impl Options ===
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            workers: None,
+            settings: Arc::default(),
+            // A proxy has one for each of its threads.
+            connections: 10_000,
+            // All requests of one thread of a proxy; those that stream stay open for minutes.
+            streams: 10_000,
+            handshake: Duration::from_secs(10),
+        }
+    }
+}
+
+/// What a message may have beside a body: headers and metadata.
+const AROUND_A_BODY: usize = 1 << 20;
+
+impl Options {
+    /// Longest message, in bytes: where bodies come whole, one may have as much as is allowed.
+    pub(crate) fn message_limit(&self) -> usize {
+        self.settings.body_limit.saturating_add(AROUND_A_BODY)
+    }
+}

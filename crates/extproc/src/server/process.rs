@@ -1,0 +1,169 @@
+//! **The walk** of one `Process` stream: messages to the session, its replies back, the picker asked
+//! when the session says so.
+
+use std::sync::Arc;
+
+use suimon_picker::Clock;
+
+use super::Shared;
+use super::stream::{Broken, Inbox, Outbox, Stream};
+use crate::codec::Message;
+use crate::grpc::{Code, FrameError, frame};
+use crate::message::ProcessingRequest;
+use crate::session::{Next, Observer, Question, Replies, Session};
+
+/// A session whose account is closed however its stream ends, also when its future is dropped.
+struct Live {
+    session: Session,
+    clock: Arc<dyn Clock>,
+    observer: Arc<dyn Observer>,
+    /// Not sent yet.
+    replies: Replies,
+}
+
+/// How a stream ends.
+enum End {
+    /// With this status.
+    Status(Code, &'static str),
+    /// The peer is gone or says no more.
+    Gone,
+}
+
+/// Replies that are put together before they are sent, at most.
+const MAX_BATCH: usize = 64;
+
+/// Serves the stream.
+pub(crate) async fn run(stream: Stream, shared: Arc<Shared>) {
+    let Stream {
+        mut inbox,
+        mut outbox,
+    } = stream;
+    let mut live = Live::new(&shared);
+    match live.walk(&mut inbox, &mut outbox, &shared).await {
+        Ok(End::Status(code, message)) => outbox.end(code, message),
+        Ok(End::Gone) => outbox.end(Code::Ok, ""),
+        Err(Broken::Frame(FrameError::Compressed)) => {
+            outbox.end(Code::Internal, "a message is compressed");
+        }
+        Err(broken) => tracing::trace!(%broken, "stream"),
+    }
+}
+
+// === impl Live ===
+
+impl Live {
+    fn new(shared: &Shared) -> Self {
+        Self {
+            session: Session::new(Arc::clone(&shared.options.settings)),
+            clock: Arc::clone(&shared.clock),
+            observer: Arc::clone(&shared.observer),
+            replies: Replies::new(),
+        }
+    }
+
+    async fn walk(
+        &mut self,
+        inbox: &mut Inbox,
+        outbox: &mut Outbox,
+        shared: &Shared,
+    ) -> Result<End, Broken> {
+        loop {
+            let mut next = self.read(inbox)?;
+            if let Next::Pick(question) = next {
+                let Some(after) = self.pick(&question, inbox, shared).await? else {
+                    return Ok(End::Gone);
+                };
+                next = after;
+                if matches!(next, Next::Wait) {
+                    continue;
+                }
+            }
+            // What has arrived is taken first: an empty last chunk then ends the reply before it.
+            let more = (1..MAX_BATCH).contains(&self.replies.len());
+            if matches!(next, Next::Wait) && more && inbox.arrived().await? {
+                continue;
+            }
+            self.send(outbox).await?;
+            match next {
+                Next::Wait | Next::Pick(_) => {}
+                Next::End => return Ok(End::Status(Code::Ok, "")),
+                Next::Unsupported(why) => return Ok(End::Status(Code::InvalidArgument, why)),
+            }
+            if !inbox.more().await? {
+                return Ok(End::Gone);
+            }
+        }
+    }
+
+    /// Asks the picker. Meanwhile the peer may say more, or leave: then there is nothing left to do.
+    async fn pick(
+        &mut self,
+        question: &Question,
+        inbox: &mut Inbox,
+        shared: &Shared,
+    ) -> Result<Option<Next>, Broken> {
+        let mut picking = shared.picker.pick(question.request());
+        loop {
+            tokio::select! {
+                biased;
+                decided = &mut picking => {
+                    let now = self.clock.now();
+                    return Ok(Some(self.session.picked(decided, now, &mut self.replies)));
+                }
+                more = inbox.more() => {
+                    if !more? {
+                        return Ok(None);
+                    }
+                    match self.read(inbox)? {
+                        Next::Wait if self.session.is_picking() => {}
+                        next => return Ok(Some(next)),
+                    }
+                }
+            }
+        }
+    }
+
+    /// Gives the session all messages that are complete, until it wants something.
+    fn read(&mut self, inbox: &mut Inbox) -> Result<Next, Broken> {
+        loop {
+            let bytes = match inbox.next() {
+                Ok(Some(bytes)) => bytes,
+                Ok(None) => return Ok(Next::Wait),
+                Err(FrameError::TooLong { limit, .. }) => {
+                    return Ok(self.session.too_long(limit, &mut self.replies));
+                }
+                Err(error) => return Err(error.into()),
+            };
+            let message = match <ProcessingRequest as Message>::decode(&bytes) {
+                Ok(message) => message,
+                Err(error) => {
+                    tracing::debug!(%error, "message of a proxy");
+                    return Ok(Next::Unsupported("a message cannot be read"));
+                }
+            };
+            let now = self.clock.now();
+            match self.session.on(message, now, &mut self.replies) {
+                Next::Wait => {}
+                next => return Ok(next),
+            }
+        }
+    }
+
+    async fn send(&mut self, outbox: &mut Outbox) -> Result<(), h2::Error> {
+        if self.replies.is_empty() {
+            return Ok(());
+        }
+        let bytes = frame(&self.replies);
+        self.replies.clear();
+        outbox.send(bytes).await
+    }
+}
+
+impl Drop for Live {
+    fn drop(&mut self) {
+        let now = self.clock.now();
+        if let Some(end) = self.session.close(now) {
+            self.observer.ended(&end);
+        }
+    }
+}
