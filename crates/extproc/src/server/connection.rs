@@ -4,8 +4,8 @@ use std::io;
 use std::sync::Arc;
 
 use bytes::Bytes;
+use h2::RecvStream;
 use h2::server::{self, Connection, SendResponse};
-use h2::{Reason, RecvStream};
 use http::{Method, Request, Response, StatusCode};
 use tokio::net::TcpStream;
 use tokio::sync::watch;
@@ -141,7 +141,6 @@ fn refuse(respond: &mut SendResponse<Bytes>) {
     *response.status_mut() = StatusCode::UNSUPPORTED_MEDIA_TYPE;
     // A peer that has gone cannot be told.
     let _ = respond.send_response(response, true);
-    respond.send_reset(Reason::NO_ERROR);
 }
 
 // === impl Announced ===

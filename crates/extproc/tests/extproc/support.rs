@@ -1,10 +1,6 @@
 //! What tests of sessions and of the server share.
 
-#![allow(
-    dead_code,
-    reason = "each test binary uses a part of what they all share"
-)]
-
+pub(crate) mod envoy;
 pub(crate) mod replies;
 
 use std::collections::BTreeMap;
@@ -24,6 +20,7 @@ use suimon_picker::{
     Body, Clock as _, Decision, Endpoint, EndpointPicker, EndpointSpec, InFlight, ModelNames,
     PickError, PickRequest, Picking, SystemClock,
 };
+use tokio::sync::mpsc;
 
 /// Decides the same for all, of the endpoints that the subset allows.
 #[derive(Debug, Default)]
@@ -34,6 +31,8 @@ pub(crate) struct Fixed {
     pub(crate) saturated: bool,
     /// Whether it never decides.
     pub(crate) silent: bool,
+    /// Told when it is asked.
+    pub(crate) asked: Option<mpsc::UnboundedSender<()>>,
     pub(crate) set_headers: HeaderMap,
     pub(crate) remove_headers: Vec<HeaderName>,
 }
@@ -102,6 +101,9 @@ impl Fixed {
 impl EndpointPicker for Fixed {
     fn pick<'a>(&'a self, request: PickRequest<'a>) -> Picking<'a> {
         Box::pin(async move {
+            if let Some(asked) = &self.asked {
+                asked.send(()).unwrap();
+            }
             if self.silent {
                 std::future::pending::<()>().await;
             }

@@ -1,18 +1,18 @@
 //! The request's half of a session.
 
-mod support;
-
 use std::sync::Arc;
 
+use crate::support::replies::{
+    common, immediate, kinds, request_headers as headers_of, streamed, value,
+};
+use crate::support::{
+    self, Fixed, Talk, modes, request_body, request_headers, request_trailers, response_body,
+    response_headers, with,
+};
 use http::{HeaderName, HeaderValue};
 use suimon_extproc::message::{BodyMode, BodyMutation, Part, ProcessingRequest, Value};
 use suimon_extproc::session::{Destinations, Settings};
 use suimon_llm::Budget;
-use support::replies::{common, immediate, kinds, request_headers as headers_of, streamed, value};
-use support::{
-    Fixed, Talk, modes, request_body, request_headers, request_trailers, response_body,
-    response_headers, with,
-};
 
 const BODY: &str = r#"{"model":"base","messages":[{"role":"user","content":"hi"}]}"#;
 const SUBSET: (&str, &str) = (

@@ -1,16 +1,12 @@
 //! Our messages against those that are generated from Envoy's own definitions.
 
-#![expect(deprecated, reason = "peers may still send what is deprecated")]
-
-mod theirs;
-
 use bytes::{Bytes, BytesMut};
 use proptest::prelude::*;
 use prost::Message as _;
 use suimon_extproc::codec::Message;
 use suimon_extproc::message::{ProcessingRequest, ProcessingResponse};
 
-use theirs::ours;
+use crate::theirs::{self, ours};
 
 fn written(message: &impl Message) -> Bytes {
     let mut out = BytesMut::new();
