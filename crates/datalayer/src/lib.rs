@@ -17,6 +17,7 @@ pub mod params;
 pub mod plugin;
 pub mod prom;
 pub mod scrape;
+pub mod tls;
 
 /// Every plugin of this crate, sorted by name.
 pub static CATALOGUE: &[Descriptor] = &[

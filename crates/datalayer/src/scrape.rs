@@ -9,7 +9,6 @@ mod connection;
 mod group;
 mod source;
 mod target;
-mod tls;
 
 use std::collections::HashMap;
 use std::sync::Arc;

@@ -16,6 +16,9 @@ pub(crate) enum Code {
     Internal = 13,
 }
 
+/// The method of external processing.
+pub(crate) const PROCESS: &str = "/envoy.service.ext_proc.v3.ExternalProcessor/Process";
+
 /// Bytes before a message.
 const PREFIX: usize = 5;
 

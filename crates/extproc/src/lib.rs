@@ -1,5 +1,5 @@
-//! The endpoint picker as an external processor of Envoy: the messages, the session of one request,
-//! and the gRPC server.
+//! External processing as Envoy does it, both ways: our endpoint picker for other people's gateways,
+//! and other people's pickers for our gateway.
 //!
 //! | file | what |
 //! |---|---|
@@ -7,10 +7,12 @@
 //! | [`codec`] | messages to bytes and back |
 //! | [`session`] | **one request**: messages in, replies out, without IO |
 //! | [`server`] | the gRPC server |
+//! | [`client`] | the other side: the gateway asks somebody else's picker |
 //! | `wire`, `grpc` | protocol buffers, and messages of gRPC in DATA frames |
 
 #![forbid(unsafe_code)]
 
+pub mod client;
 pub mod codec;
 mod grpc;
 pub mod message;
@@ -18,6 +20,7 @@ pub mod server;
 pub mod session;
 mod wire;
 
+pub use client::{ClientError, ClientTls, RemotePicker, RemoteSettings};
 pub use server::{Health, Options, Parts, Server, Serving, Transport, Upgrade};
 pub use session::{Destinations, Ended, Observer, Reading, Session, Settings, Silent};
 pub use wire::DecodeError;

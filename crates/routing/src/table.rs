@@ -313,11 +313,43 @@ pub enum PickerRef {
         /// YAML of the configuration.
         config: Arc<str>,
     },
+    /// A picker in another process, that is asked by Envoy's protocol of external processing.
+    Remote(Arc<RemoteRef>),
     /// A reference that cannot be used: the pool's failure mode applies.
     Unusable {
         /// Why, for the log.
         why: Arc<str>,
     },
+}
+
+/// A picker in another process.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RemoteRef {
+    /// `namespace/name:port` of the Service, for messages.
+    pub service: Arc<str>,
+    /// Name of the Service in the cluster's DNS. It is never looked up: it is what a certificate
+    /// must be for, and the authority of requests.
+    pub host: Arc<str>,
+    /// Port of the Service.
+    pub port: u16,
+    /// Whether and how TLS is spoken.
+    pub tls: PickerTls,
+    /// Longest wait for a pick.
+    pub timeout: Duration,
+    /// Ready endpoints of the Service.
+    pub addresses: Vec<SocketAddr>,
+}
+
+/// How a gateway speaks to a picker in another process.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum PickerTls {
+    /// TLS with any certificate: pickers make their own by default.
+    #[default]
+    SkipVerify,
+    /// TLS with a certificate that the system's authorities vouch for.
+    Verify,
+    /// No TLS.
+    Plaintext,
 }
 
 /// One member of a pool.

@@ -9,6 +9,7 @@
 //! | `rules` | conditions of rules |
 //! | `filters` | filters of rules and backends |
 //! | `backends` | Services and InferencePools of rules |
+//! | `services` | ports of Services, and their endpoints |
 //! | `pools` | members, picker, objectives and rewrites of InferencePools |
 //! | `precedence` | which match comes first |
 
@@ -20,6 +21,7 @@ mod listeners;
 mod pools;
 mod precedence;
 mod rules;
+mod services;
 mod tls;
 
 use suimon_api::http_route::ParentRef;
@@ -59,7 +61,7 @@ pub fn translate(world: &World, options: &TranslateOptions) -> Translation {
     classes(world, options, &mut report);
     let mut gateways = listeners::gateways(&cx, options, &mut report);
     let pools = attach::routes(&cx, &mut gateways, &mut report);
-    let pools = pools.finish(&mut report);
+    let pools = pools.finish(&cx, &mut report);
     let table = listeners::finish(gateways, &mut report);
     Translation {
         table,
@@ -73,7 +75,7 @@ pub fn translate(world: &World, options: &TranslateOptions) -> Translation {
 struct Context<'w> {
     world: &'w World,
     grants: grants::Grants<'w>,
-    slices: backends::Slices<'w>,
+    slices: services::Slices<'w>,
 }
 
 /// Statuses and problems in the making.
@@ -101,7 +103,7 @@ impl<'w> Context<'w> {
         Self {
             world,
             grants: grants::Grants::new(world),
-            slices: backends::Slices::new(world),
+            slices: services::Slices::new(world),
         }
     }
 }

@@ -105,7 +105,7 @@ impl Checked {
                     let config = publish::DEFAULT_PICKER_CONFIG;
                     self.add_picker(&format!("{title}, built-in default"), config, registry);
                 }
-                PickerRef::Unusable { .. } => {}
+                PickerRef::Remote(_) | PickerRef::Unusable { .. } => {}
             }
         }
         for (key, config_map) in &world.config_maps {

@@ -5,6 +5,7 @@ pub mod gateway;
 pub mod load;
 pub mod pools;
 pub mod publish;
+mod remote;
 pub mod sim;
 pub mod up;
 mod watch;

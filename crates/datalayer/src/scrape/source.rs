@@ -11,10 +11,10 @@ use tokio_rustls::TlsConnector;
 
 use super::activity::Activity;
 use super::group::{IDLE_PERIOD, Pace};
-use super::tls;
 use crate::error::SourceError;
 use crate::interval;
 use crate::params::{MetricsSourceParams, Scheme};
+use crate::tls;
 
 /// Where metrics pages are, how often they are read, and by what.
 #[derive(Clone)]
@@ -50,7 +50,7 @@ impl SourceConfig {
         }
         let tls = match params.scheme {
             Scheme::Http => None,
-            Scheme::Https => Some(TlsConnector::from(Arc::new(tls::config(params)?))),
+            Scheme::Https => Some(TlsConnector::from(Arc::new(tls::of_source(params)?))),
         };
         Ok(Self {
             path: params.path.parse().map_err(|_| bad_path())?,

@@ -14,7 +14,7 @@ use super::accept::Upgrade;
 use super::stream::{Stream, encodes};
 use super::worker::Arrival;
 use super::{Shared, Transport, health, process};
-use crate::grpc::Code;
+use crate::grpc::{Code, PROCESS};
 
 /// Bytes of a stream that a peer may send ahead of us.
 const STREAM_WINDOW: u32 = 1 << 20;
@@ -117,7 +117,7 @@ fn dispatch(request: Request<RecvStream>, mut respond: SendResponse<Bytes>, shar
         return;
     }
     match head.uri.path() {
-        "/envoy.service.ext_proc.v3.ExternalProcessor/Process" => {
+        PROCESS => {
             tokio::spawn(process::run(stream, shared));
         }
         "/grpc.health.v1.Health/Check" => {

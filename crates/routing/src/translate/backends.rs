@@ -1,44 +1,25 @@
 //! References of rules to Services and InferencePools.
 
-use std::collections::BTreeMap;
-use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
-use suimon_api::cluster::{EndpointSlice, ServicePort};
+use suimon_api::cluster::ServicePort;
 use suimon_api::http_route::HttpBackendRef;
 use suimon_api::object::INFERENCE_GROUP;
 
 use super::Context;
 use super::grants::From;
 use super::pools::Pools;
+use super::services::{self, not_found};
 use super::tls::Refusal;
 use crate::status::reason;
 use crate::table::{Backend, BackendProtocol, ServiceBackend};
-use crate::world::{Key, World};
-
-/// EndpointSlices by namespace and name of their Service.
-pub(super) struct Slices<'w>(BTreeMap<(&'w str, &'w str), Vec<&'w EndpointSlice>>);
+use crate::world::Key;
 
 /// The HTTPRoute that refers.
 #[derive(Clone, Copy)]
 pub(super) struct Referrer<'r, 'w> {
     cx: &'r Context<'w>,
     namespace: &'r str,
-}
-
-// === impl Slices ===
-
-impl<'w> Slices<'w> {
-    pub(super) fn new(world: &'w World) -> Self {
-        let mut all: BTreeMap<_, Vec<_>> = BTreeMap::new();
-        for (key, slice) in &world.endpoint_slices {
-            if let Some(service) = slice.metadata.labels.get("kubernetes.io/service-name") {
-                let place = (key.namespace.as_str(), service.as_str());
-                all.entry(place).or_default().push(slice);
-            }
-        }
-        Self(all)
-    }
 }
 
 // === impl Referrer ===
@@ -88,43 +69,13 @@ pub(super) fn resolve(
 }
 
 fn service(cx: &Context<'_>, key: &Key, port: Option<u16>) -> Result<ServiceBackend, Refusal> {
-    let service = cx
-        .world
-        .services
-        .get(key)
-        .ok_or_else(|| not_found(format!("Service `{key}` is not found")))?;
-    if service.spec.kind.as_deref() == Some("ExternalName") {
-        // The name could lead anywhere, past every ReferenceGrant.
-        let message = format!("Service `{key}` has type `ExternalName`, which is not supported");
-        return Err((reason::INVALID_KIND, message));
-    }
     let number = port.ok_or_else(|| not_found(format!("`port` is missing for Service `{key}`")))?;
-    let port = service
-        .spec
-        .ports
-        .iter()
-        .find(|candidate| candidate.port == number)
-        .ok_or_else(|| {
-            let ports: Vec<String> = service
-                .spec
-                .ports
-                .iter()
-                .map(|it| it.port.to_string())
-                .collect();
-            let ports = ports.join(", ");
-            not_found(format!(
-                "Service `{key}` has no port {number}; accepted: {ports}"
-            ))
-        })?;
+    let port = services::port(cx.world, key, number)?;
     Ok(ServiceBackend {
         name: Arc::from(format!("{key}:{number}")),
-        endpoints: endpoints(cx, key, port),
+        endpoints: cx.slices.endpoints(key, port),
         protocol: protocol(key, port)?,
     })
-}
-
-fn not_found(message: String) -> Refusal {
-    (reason::BACKEND_NOT_FOUND, message)
 }
 
 fn protocol(key: &Key, port: &ServicePort) -> Result<BackendProtocol, Refusal> {
@@ -138,31 +89,4 @@ fn protocol(key: &Key, port: &ServicePort) -> Result<BackendProtocol, Refusal> {
         }
         _ => Ok(BackendProtocol::Http1),
     }
-}
-
-/// Ready endpoints by EndpointSlices; slices find the port by its name.
-fn endpoints(cx: &Context<'_>, key: &Key, port: &ServicePort) -> Vec<SocketAddr> {
-    let name = port.name.as_deref().unwrap_or_default();
-    let place = (key.namespace.as_str(), key.name.as_str());
-    let mut all = Vec::new();
-    for slice in cx.slices.0.get(&place).into_iter().flatten() {
-        let number = slice
-            .ports
-            .iter()
-            .find(|candidate| candidate.name.as_deref().unwrap_or_default() == name)
-            .and_then(|candidate| candidate.port);
-        let Some(number) = number else { continue };
-        all.extend(
-            slice
-                .endpoints
-                .iter()
-                .filter(|endpoint| endpoint.conditions.ready != Some(false))
-                .filter_map(|endpoint| endpoint.addresses.first())
-                .filter_map(|address| address.parse::<IpAddr>().ok())
-                .map(|address| SocketAddr::new(address, number)),
-        );
-    }
-    all.sort_unstable();
-    all.dedup();
-    all
 }

@@ -11,7 +11,7 @@ use suimon_api::inference_pool::InferencePool;
 use suimon_api::meta::ObjectRef;
 use suimon_api::object::{INFERENCE_GROUP, INFERENCE_X_GROUP};
 
-use super::{Place, Report, gateway_parent};
+use super::{Context, Place, Report, gateway_parent};
 use crate::problem::Severity;
 use crate::status::{Condition, kind, reason};
 use crate::table::{BackendProtocol, PickerRef, PoolSpec};
@@ -68,7 +68,7 @@ impl<'w> Pools<'w> {
     }
 
     /// Compiles all pools and writes their statuses. Pools without routes are only checked.
-    pub(super) fn finish(self, report: &mut Report) -> Vec<PoolSpec> {
+    pub(super) fn finish(self, cx: &Context<'_>, report: &mut Report) -> Vec<PoolSpec> {
         rewrites::orphans(self.world, report);
         let unused = self
             .world
@@ -81,11 +81,11 @@ impl<'w> Pools<'w> {
                 pool,
                 parents: BTreeSet::new(),
             };
-            draft.compile(self.world, report);
+            draft.compile(cx, report);
         }
         self.drafts
             .iter()
-            .map(|draft| draft.compile(self.world, report))
+            .map(|draft| draft.compile(cx, report))
             .collect()
     }
 }
@@ -93,14 +93,14 @@ impl<'w> Pools<'w> {
 // === impl PoolDraft ===
 
 impl PoolDraft<'_> {
-    fn compile(&self, world: &World, report: &mut Report) -> PoolSpec {
-        let (key, spec) = (self.key, &self.pool.spec);
+    fn compile(&self, cx: &Context<'_>, report: &mut Report) -> PoolSpec {
+        let (world, key, spec) = (cx.world, self.key, &self.pool.spec);
         let at = Place {
             kind: "InferencePool",
             key,
         };
         let (protocol, unsupported) = protocol(spec.app_protocol.as_deref());
-        let picker = picker::reference(world, &at, spec.endpoint_picker_ref.as_ref(), report);
+        let picker = picker::reference(cx, &at, self.pool, report);
         let members = members::members(world, &at, self.pool, report);
         if let Some(message) = &unsupported {
             report.problem(Severity::Error, &at, "spec.appProtocol", message);

@@ -8,12 +8,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use arc_swap::ArcSwap;
 use parking_lot::Mutex;
 use suimon_datalayer::scrape::{Activity, Scraper};
+use suimon_extproc::{RemotePicker, RemoteSettings};
 use suimon_picker::role::{Discovering, Watching};
 use suimon_picker::{
     Endpoint, EndpointPicker, EndpointSpec, Engine, PickRequest, PickerParts, Picking, PoolPicker,
     PoolSnapshot, Recorder, RewriteTable, SystemClock, rewrite,
 };
-use suimon_routing::table::{PoolMember, PoolSpec, RewriteRule};
+use suimon_routing::table::{PickerRef, PoolMember, PoolSpec, RewriteRule};
 use suimon_telemetry::Metrics;
 
 /// What all pools of a process share.
@@ -34,8 +35,9 @@ pub struct RunningPool {
     /// Where the picker's configuration stands, or why there is none.
     pub source: Arc<str>,
     fail_open: AtomicBool,
-    /// Picks; `None` where the pool's picker cannot be used.
+    /// Picks inside this process; `None` where another one does, or none can be used.
     pub picker: Option<Arc<PoolPicker>>,
+    remote: Option<Arc<RemotePicker>>,
     /// Endpoints as the data plane falls back on them.
     pub ready: Arc<ArcSwap<Vec<Arc<Endpoint>>>>,
     activity: Arc<Activity>,
@@ -43,6 +45,16 @@ pub struct RunningPool {
     unpicked: Mutex<PoolSnapshot>,
     sources: Mutex<Vec<Box<dyn Watching>>>,
     discovery: Mutex<Option<Box<dyn Discovering>>>,
+}
+
+/// Who picks for a pool.
+pub enum Choice {
+    /// This engine, inside this process.
+    Inside(Box<Engine>),
+    /// A picker in another process, at these addresses.
+    Remote(RemoteSettings, Vec<SocketAddr>),
+    /// None can be used.
+    Nobody,
 }
 
 /// Says at each pick that the pool is in use, so that it is scraped at the full rate.
@@ -55,18 +67,22 @@ struct Active {
 // === impl RunningPool ===
 
 impl RunningPool {
-    /// A pool without endpoints; without an engine it has no picker.
+    /// A pool without endpoints.
     #[must_use]
-    pub fn new(
-        name: &Arc<str>,
-        source: String,
-        engine: Option<Engine>,
-        shared: &Shared,
-    ) -> Arc<Self> {
+    pub fn new(name: &Arc<str>, source: String, choice: Choice, shared: &Shared) -> Arc<Self> {
+        let ready = Arc::default();
+        let (engine, remote) = match choice {
+            Choice::Inside(engine) => (Some(engine), None),
+            Choice::Remote(settings, addresses) => {
+                let remote = RemotePicker::new(settings, addresses, Arc::clone(&ready));
+                (None, Some(Arc::new(remote)))
+            }
+            Choice::Nobody => (None, None),
+        };
         let picker = engine.map(|engine| {
             let parts = PickerParts {
                 name: Arc::clone(name),
-                engine,
+                engine: *engine,
                 recorder: Arc::clone(&shared.recorder),
                 seed: rand::random(),
             };
@@ -81,7 +97,8 @@ impl RunningPool {
             source: Arc::from(source),
             fail_open: AtomicBool::new(false),
             picker,
-            ready: Arc::default(),
+            remote,
+            ready,
             activity: Arc::clone(shared.scraper.activity()),
             unpicked: Mutex::default(),
             sources: Mutex::new(sources),
@@ -120,6 +137,9 @@ impl RunningPool {
         if !discovers {
             self.set_members(spec.members.iter().map(endpoint_spec).collect());
         }
+        if let (Some(remote), PickerRef::Remote(at)) = (&self.remote, &spec.picker) {
+            remote.set_addresses(at.addresses.clone());
+        }
         let Some(picker) = &self.picker else { return };
         let objectives: HashMap<Arc<str>, i32> = spec
             .objectives
@@ -156,6 +176,9 @@ impl RunningPool {
     /// The picker as the data plane calls it.
     #[must_use]
     pub fn endpoint_picker(&self) -> Option<Arc<dyn EndpointPicker>> {
+        if let Some(remote) = &self.remote {
+            return Some(Arc::clone(remote) as Arc<dyn EndpointPicker>);
+        }
         let picker = Arc::clone(self.picker.as_ref()?);
         Some(Arc::new(Active {
             picker,

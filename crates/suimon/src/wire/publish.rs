@@ -9,10 +9,11 @@ use suimon_api::{EndpointPickerConfig, parse_picker_config};
 use suimon_picker::{Engine, Registry, Resources};
 use suimon_proxy::{Limits, Pool, Snapshot};
 use suimon_routing::Translation;
-use suimon_routing::table::{PickerRef, PoolSpec};
+use suimon_routing::table::{PickerRef, PoolSpec, RemoteRef};
 use suimon_telemetry::metrics::ResultLabel;
 
-use super::pools::{RunningPool, Shared};
+use super::pools::{Choice, RunningPool, Shared};
+use super::remote;
 
 /// The picker configuration of a pool that names none: load, KV cache and prefix, as the peers'.
 pub const DEFAULT_PICKER_CONFIG: &str = include_str!("default-picker.yaml");
@@ -76,7 +77,7 @@ impl Publisher {
             let name = name(spec);
             let known = running
                 .remove(&name)
-                .filter(|kept| kept.picker == spec.picker);
+                .filter(|kept| same_picker(&kept.picker, &spec.picker));
             let Some(pool) = known.map(|kept| kept.pool).or_else(|| new.next()) else {
                 continue;
             };
@@ -113,7 +114,7 @@ impl Publisher {
         let is_new = |spec: &&PoolSpec| {
             running
                 .get(&name(spec))
-                .is_none_or(|kept| kept.picker != spec.picker)
+                .is_none_or(|kept| !same_picker(&kept.picker, &spec.picker))
         };
         let make = |spec: &PoolSpec| {
             let name = name(spec);
@@ -122,21 +123,26 @@ impl Publisher {
                 picker: source(&spec.picker),
                 why,
             };
-            let engine = self.engine(&spec.picker).map_err(fail)?;
-            let pool = RunningPool::new(&name, source(&spec.picker), engine, &self.shared);
+            let choice = self.choice(&name, &spec.picker).map_err(fail)?;
+            let pool = RunningPool::new(&name, source(&spec.picker), choice, &self.shared);
             pool.discover().map_err(fail)?;
             Ok(pool)
         };
         specs.iter().filter(is_new).map(make).collect()
     }
 
-    fn engine(&self, picker: &PickerRef) -> Result<Option<Engine>, String> {
+    fn choice(&self, pool: &Arc<str>, picker: &PickerRef) -> Result<Choice, String> {
         let config = match picker {
             PickerRef::Default => DEFAULT_PICKER_CONFIG,
             PickerRef::Inside { config, .. } => config,
-            PickerRef::Unusable { .. } => return Ok(None),
+            PickerRef::Remote(at) => {
+                let settings = remote::settings(pool, at)?;
+                return Ok(Choice::Remote(settings, at.addresses.clone()));
+            }
+            PickerRef::Unusable { .. } => return Ok(Choice::Nobody),
         };
-        build(config, &self.registry, &self.resources).map(Some)
+        let engine = build(config, &self.registry, &self.resources)?;
+        Ok(Choice::Inside(Box::new(engine)))
     }
 
     /// Pools at work, by name.
@@ -198,6 +204,17 @@ pub fn build(text: &str, registry: &Registry, resources: &Resources) -> Result<E
     Ok(engine)
 }
 
+/// Whether a pool keeps its picker. Other addresses are no other picker.
+fn same_picker(one: &PickerRef, other: &PickerRef) -> bool {
+    match (one, other) {
+        (PickerRef::Remote(one), PickerRef::Remote(other)) => {
+            let key = |at: &RemoteRef| (Arc::clone(&at.service), at.tls, at.timeout);
+            key(one) == key(other)
+        }
+        (one, other) => one == other,
+    }
+}
+
 fn name(spec: &PoolSpec) -> Arc<str> {
     Arc::from(format!("{}/{}", spec.namespace, spec.name))
 }
@@ -206,6 +223,7 @@ fn source(picker: &PickerRef) -> String {
     match picker {
         PickerRef::Default => "built-in default".to_owned(),
         PickerRef::Inside { source, .. } => source.to_string(),
+        PickerRef::Remote(at) => format!("Service {}", at.service),
         PickerRef::Unusable { why } => why.to_string(),
     }
 }

@@ -1,12 +1,14 @@
 //! Who picks endpoints of a pool.
 
+mod remote;
+
 use std::sync::Arc;
 
 use suimon_api::cluster::ConfigMap;
-use suimon_api::inference_pool::EndpointPickerRef;
+use suimon_api::inference_pool::{EndpointPickerRef, InferencePool};
 use suimon_api::picker_config::{is_picker_config, parse_picker_config};
 
-use super::super::{Place, Report};
+use super::super::{Context, Place, Report};
 use crate::problem::Severity;
 use crate::table::PickerRef;
 use crate::world::{Key, World};
@@ -15,41 +17,31 @@ const FIELD: &str = "spec.endpointPickerRef";
 
 /// Resolves `endpointPickerRef`.
 pub(super) fn reference(
-    world: &World,
+    cx: &Context<'_>,
     at: &Place<'_>,
-    wire: Option<&EndpointPickerRef>,
+    pool: &InferencePool,
     report: &mut Report,
 ) -> PickerRef {
-    let Some(wire) = wire else {
+    let Some(wire) = &pool.spec.endpoint_picker_ref else {
         return PickerRef::Default;
     };
     let group = wire.group.as_deref().unwrap_or_default();
-    let (severity, why) = match (group, wire.kind.as_deref().unwrap_or("Service")) {
-        ("", "ConfigMap") => {
-            let key = Key::new(&at.key.namespace, &wire.name);
-            match inside(world, &key) {
-                Ok(picker) => return picker,
-                Err(why) => (Severity::Error, why),
-            }
-        }
-        ("", "Service") => {
-            let why = format!(
-                "external picker `{}` is not supported yet; accepted: kind `ConfigMap` with an \
-                 EndpointPickerConfig, or no `endpointPickerRef`",
-                wire.name
-            );
-            (Severity::Warning, why)
-        }
+    let key = Key::new(&at.key.namespace, &wire.name);
+    let found = match (group, wire.kind.as_deref().unwrap_or("Service")) {
+        ("", "ConfigMap") => inside(cx.world, &key).map_err(|why| (Severity::Error, why)),
+        ("", "Service") => remote::reference(cx, &key, wire, pool),
         (_, kind) => {
             let why =
                 format!("kind `{group}/{kind}` is not supported; accepted: `ConfigMap`, `Service`");
-            (Severity::Error, why)
+            Err((Severity::Error, why))
         }
     };
-    report.problem(severity, at, FIELD, &*why);
-    PickerRef::Unusable {
-        why: Arc::from(why),
-    }
+    found.unwrap_or_else(|(severity, why)| {
+        report.problem(severity, at, FIELD, &*why);
+        PickerRef::Unusable {
+            why: Arc::from(why),
+        }
+    })
 }
 
 /// Whether requests go on when the picker fails; closed unless told otherwise.

@@ -1,11 +1,13 @@
-//! TLS settings of one source. Each source has its own: leniency of one is not that of another.
+//! TLS as a client: whom to trust. Each user has its own settings: leniency of one is not that of
+//! another.
 
 use std::path::Path;
 use std::sync::Arc;
 
+use rustls::client::WantsClientCert;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::crypto::{CryptoProvider, verify_tls12_signature, verify_tls13_signature};
-use rustls::{ClientConfig, DigitallySignedStruct, RootCertStore, SignatureScheme};
+use rustls::{ClientConfig, ConfigBuilder, DigitallySignedStruct, RootCertStore, SignatureScheme};
 use rustls_pki_types::pem::PemObject;
 use rustls_pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
 
@@ -20,17 +22,48 @@ const SYSTEM_ROOTS: [&str; 4] = [
     "/etc/ssl/cert.pem",
 ];
 
-/// The settings that `params` ask for.
-pub(super) fn config(params: &MetricsSourceParams) -> Result<ClientConfig, SourceError> {
+/// Whose certificates are accepted.
+#[derive(Debug, Clone, Copy)]
+pub enum Trust<'a> {
+    /// Anybody's. Signatures are still checked.
+    Anybody,
+    /// Those that the system's authorities vouch for.
+    System,
+    /// Those that the authorities in this PEM file vouch for.
+    File(&'a Path),
+}
+
+/// Settings without a certificate of one's own, and without ALPN.
+///
+/// # Errors
+/// The authorities cannot be read.
+pub fn config(trust: Trust<'_>) -> Result<ClientConfig, SourceError> {
+    Ok(builder(trust)?.with_no_client_auth())
+}
+
+type Builder = ConfigBuilder<ClientConfig, WantsClientCert>;
+
+fn builder(trust: Trust<'_>) -> Result<Builder, SourceError> {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let builder = ClientConfig::builder_with_provider(Arc::clone(&provider))
         .with_safe_default_protocol_versions()?;
-    let builder = if params.insecure_skip_verify {
-        let any = Arc::new(AnyCertificate(provider));
-        builder.dangerous().with_custom_certificate_verifier(any)
-    } else {
-        builder.with_root_certificates(roots(params.ca_cert_path.as_deref())?)
-    };
+    Ok(match trust {
+        Trust::Anybody => {
+            let any = Arc::new(AnyCertificate(provider));
+            builder.dangerous().with_custom_certificate_verifier(any)
+        }
+        Trust::System => builder.with_root_certificates(roots(None)?),
+        Trust::File(path) => builder.with_root_certificates(roots(Some(path))?),
+    })
+}
+
+/// The settings that `params` ask for.
+pub(crate) fn of_source(params: &MetricsSourceParams) -> Result<ClientConfig, SourceError> {
+    let builder = builder(match &params.ca_cert_path {
+        _ if params.insecure_skip_verify => Trust::Anybody,
+        Some(path) => Trust::File(path),
+        None => Trust::System,
+    })?;
     match (&params.client_cert_path, &params.client_key_path) {
         (None, None) => Ok(builder.with_no_client_auth()),
         (Some(certificate), Some(key)) => {
@@ -90,7 +123,7 @@ fn pem(field: &'static str, path: &Path, problem: String) -> SourceError {
     }
 }
 
-/// Accepts any certificate, as `insecureSkipVerify` asks. Signatures are still checked.
+/// Accepts any certificate. Signatures are still checked.
 #[derive(Debug)]
 struct AnyCertificate(Arc<CryptoProvider>);
 
