@@ -67,7 +67,8 @@ pub(crate) struct Shared {
 /// Whom a server asks and tells.
 #[derive(Debug, Clone)]
 pub struct Parts {
-    /// Picks for the one pool that the server is for.
+    /// Picks for the one pool that the server is for. One that follows responses is told that the
+    /// exchange broke off once the request is answered: the proxy's own filter follows here.
     pub picker: Arc<dyn EndpointPicker>,
     /// Told of each request.
     pub observer: Arc<dyn Observer>,

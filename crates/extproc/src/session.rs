@@ -1,8 +1,8 @@
 //! One request as the proxy tells of it: messages in, replies out. No IO, no task, no clock.
 //!
-//! The walk: the head and the body come in ([`intake`]), the picker is asked ([`Question`]), its
-//! decision becomes the reply to the headers, followed by the body ([`answer`]), or what went wrong
-//! becomes the client's response ([`refusal`]). Then the response passes ([`response`]).
+//! The walk: the head and the body come in (`intake`), the picker is asked ([`Question`]), its
+//! decision becomes the reply to the headers, followed by the body (`answer`), or what went wrong
+//! becomes the client's response (`refusal`). Then the response passes (`response`).
 //!
 //! How bodies come is up to the proxy, which says so in its first message:
 //!
@@ -27,8 +27,8 @@ use suimon_picker::{Decision, PickError};
 use suimon_telemetry::Reason;
 
 use crate::message::{
-    BodyMode, CommonResponse, HeaderMutation, HttpBody, HttpHeaders, Metadata, Part,
-    ProcessingRequest, ProcessingResponse, ProtocolConfig, Reply,
+    BodyMode, CommonResponse, HeaderMutation, HttpBody, HttpHeaders, ImmediateResponse, Metadata,
+    Part, ProcessingRequest, ProcessingResponse, ProtocolConfig, Reply,
 };
 use account::Account;
 use intake::{Intake, Pending};
@@ -138,6 +138,12 @@ impl Session {
                 return self.answer(*pending, decision, out);
             }
             Ok(_) => Refusal::pick(&PickError::NoEndpoints),
+            Err(PickError::Answered(answer)) => {
+                let immediate = refusal::direct(&answer, self.account.id(), pending.grpc);
+                self.account.refused(Reason::PickerAnswered);
+                self.account.answered(answer.status.as_u16());
+                return end_with(immediate, out);
+            }
             Err(error) => pending
                 .truncation()
                 .unwrap_or_else(|| Refusal::pick(&error)),
@@ -363,8 +369,7 @@ impl Session {
         self.phase = Phase::Ended;
         self.account.refused(refusal.reason);
         let immediate = refusal.response(self.account.id(), grpc);
-        out.push(ProcessingResponse::of(Reply::Immediate(immediate)));
-        Next::End
+        end_with(immediate, out)
     }
 
     fn unsupported(&mut self, why: &'static str) -> Next {
@@ -383,6 +388,12 @@ enum At {
     Body { end: bool, cut: bool },
     /// With the last of the request, which the proxy gave away.
     End { trailers: bool },
+}
+
+/// Answers the client, which ends the exchange.
+fn end_with(immediate: ImmediateResponse, out: &mut Replies) -> Next {
+    out.push(ProcessingResponse::of(Reply::Immediate(immediate)));
+    Next::End
 }
 
 /// The reply to trailers: they stay as they are.

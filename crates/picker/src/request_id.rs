@@ -33,9 +33,16 @@ fn from_client(headers: &HeaderMap) -> Option<&HeaderValue> {
 }
 
 fn generate() -> HeaderValue {
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "ids of other processes must differ; no decision depends on it"
+    )]
+    fn start() -> u128 {
+        rand::random()
+    }
     thread_local! {
         /// Random start, so that ids of other threads and processes differ.
-        static NEXT: Cell<u128> = Cell::new(rand::random());
+        static NEXT: Cell<u128> = Cell::new(start());
     }
     let id = NEXT.get();
     NEXT.set(id.wrapping_add(1));

@@ -140,7 +140,7 @@ fn pick(
         route: "bench/route",
         method: &http::Method::POST,
         query: None,
-        bytes: &bytes::Bytes::new(),
+        bytes: &Bytes::new(),
         path: "/v1/chat/completions",
         headers,
         body: Body::Fields(fields),

@@ -64,7 +64,7 @@ mod tests {
             route: "test/route",
             method: &http::Method::POST,
             query: None,
-            bytes: &bytes::Bytes::new(),
+            bytes: &Bytes::new(),
             path: "/v1/chat/completions",
             headers,
             body: Body::Fields(fields),

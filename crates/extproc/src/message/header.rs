@@ -177,6 +177,19 @@ impl HeaderMutation {
         });
     }
 
+    /// Sets headers, each in place of all values that it has.
+    pub fn set_all(&mut self, headers: &http::HeaderMap) {
+        for name in headers.keys() {
+            for (index, value) in headers.get_all(name).iter().enumerate() {
+                self.set(name.as_str(), Bytes::copy_from_slice(value.as_bytes()));
+                if let Some(set) = self.set.last_mut().filter(|_| index > 0) {
+                    set.append = Some(true);
+                    set.action = AppendAction::APPEND_IF_EXISTS_OR_ADD;
+                }
+            }
+        }
+    }
+
     /// Removes a header.
     pub fn remove(&mut self, name: impl Into<String>) {
         self.remove.push(name.into());

@@ -6,6 +6,7 @@ use std::sync::atomic::Ordering;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
+use socket2::{SockRef, TcpKeepalive};
 use tokio::net::TcpStream;
 use tokio::sync::watch;
 
@@ -14,6 +15,10 @@ use super::worker::{Arrival, Open, Seat};
 
 /// Pause after an error of `accept`, most likely no file descriptors: others may be freed.
 const BACK_OFF: Duration = Duration::from_millis(50);
+
+/// Silence after which the system asks whether a peer is still there: one that has vanished without a
+/// word would keep its streams, and what they hold, for ever.
+const KEEPALIVE: Duration = Duration::from_secs(30);
 
 /// Makes of a socket what HTTP/2 is spoken on, for example by shaking hands for TLS.
 pub trait Upgrade: Clone + Send + Sync + 'static {
@@ -90,6 +95,7 @@ async fn accept(listener: TcpListener, seats: Vec<Seat>, limit: usize) {
 fn deal(stream: TcpStream, seats: &[Seat], turn: usize) -> io::Result<()> {
     let stream = stream.into_std()?;
     stream.set_nodelay(true)?;
+    SockRef::from(&stream).set_tcp_keepalive(&TcpKeepalive::new().with_time(KEEPALIVE))?;
     let seat = seats.get(turn % seats.len().max(1));
     if let Some((seat, arrivals)) = seat.and_then(|s| Some((s, s.arrivals.upgrade()?))) {
         let open = Open::count(&seat.open);

@@ -29,6 +29,9 @@ enum End {
     Gone,
 }
 
+/// Replies that are written as one.
+const MAX_WRITE: usize = 8;
+
 /// Replies that are put together before they are sent, at most.
 const MAX_BATCH: usize = 64;
 
@@ -150,12 +153,14 @@ impl Live {
     }
 
     async fn send(&mut self, outbox: &mut Outbox) -> Result<(), h2::Error> {
-        if self.replies.is_empty() {
-            return Ok(());
+        while !self.replies.is_empty() {
+            // A few at a time, so that a large body is not in memory twice.
+            let count = self.replies.len().min(MAX_WRITE);
+            let bytes = frame(&self.replies[..count]);
+            self.replies.drain(..count);
+            outbox.send(bytes).await?;
         }
-        let bytes = frame(&self.replies);
-        self.replies.clear();
-        outbox.send(bytes).await
+        Ok(())
     }
 }
 

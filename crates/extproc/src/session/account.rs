@@ -158,7 +158,7 @@ impl Account {
     }
 
     /// Completes the decision's record and tells the rest.
-    pub(super) fn close(&mut self, now: Instant) -> Option<Ended<'_>> {
+    pub(super) fn close(&self, now: Instant) -> Option<Ended<'_>> {
         let started = self.started?;
         let end = self.end(now.saturating_duration_since(started));
         if let Some(record) = &self.record {

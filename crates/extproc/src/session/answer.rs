@@ -21,21 +21,21 @@ pub const BODY_PIECE: usize = 62_000;
 
 /// Replies to the request. Gives the way back.
 pub(super) fn answer(
-    pending: Pending,
+    mut pending: Pending,
     decision: Decision,
     settings: &Settings,
     modes: &ProtocolConfig,
     out: &mut Replies,
 ) -> Response {
-    let renamed = renamed(&pending, &decision);
-    let restore = renamed.as_ref().and_then(|_| restore(&decision));
+    let changed = changed(&pending, &decision);
+    let restore = restore(&decision);
     let destination = destination(&decision, settings.destinations);
     let mut common = CommonResponse {
         headers: headers(&pending, &decision, &destination),
         clear_route_cache: true,
         ..CommonResponse::default()
     };
-    if let Some(body) = renamed.as_ref().filter(|_| pending.has_length) {
+    if let Some(body) = changed.as_ref().filter(|_| pending.has_length) {
         let length = body.len().to_string();
         common.headers.set(CONTENT_LENGTH.as_str(), length);
     }
@@ -44,8 +44,9 @@ pub(super) fn answer(
         common.headers.remove(ACCEPT_ENCODING.as_str());
     }
     let owed = pending.owed;
-    carry(pending, common, renamed, &destination, out);
-    let mut response = Response::of(decision, restore, settings, modes, owed);
+    let share = std::mem::replace(&mut pending.share, settings.budget.share());
+    carry(pending, common, changed, &destination, out);
+    let response = Response::of(decision, restore, settings, modes, (owed, share));
     for _ in 0..owed.bodies {
         response.request_body_now(out);
     }
@@ -61,13 +62,13 @@ pub(super) fn answer(
 fn carry(
     pending: Pending,
     mut common: CommonResponse,
-    renamed: Option<Bytes>,
+    changed: Option<Bytes>,
     destination: &str,
     out: &mut Replies,
 ) {
     let reply = match pending.at {
         At::Body { .. } => {
-            common.body = renamed.clone().map(BodyMutation::Replace);
+            common.body = changed.clone().map(BodyMutation::Replace);
             Reply::RequestBody(common)
         }
         At::Headers { .. } | At::End { .. } => Reply::RequestHeaders(common),
@@ -80,7 +81,7 @@ fn carry(
         mode_override: None,
     });
     if let At::End { trailers } = pending.at {
-        let body = renamed.unwrap_or(pending.body);
+        let body = changed.unwrap_or(pending.body);
         if !(trailers && body.is_empty()) {
             pieces(body, !trailers, Reply::RequestBody, out);
         }
@@ -101,9 +102,7 @@ fn headers(pending: &Pending, decision: &Decision, destination: &str) -> HeaderM
             Bytes::copy_from_slice(id.as_bytes()),
         );
     }
-    for (name, value) in &decision.set_headers {
-        headers.set(name.as_str(), Bytes::copy_from_slice(value.as_bytes()));
-    }
+    headers.set_all(&decision.set_headers);
     let removed = decision.remove_headers.iter().map(|name| name.as_str());
     let injected = pending.injected.iter().map(String::as_str);
     for name in removed.chain(injected) {
@@ -132,17 +131,24 @@ fn destination(decision: &Decision, destinations: Destinations) -> String {
     text
 }
 
-/// The body with the target model, if it has another.
-fn renamed(pending: &Pending, decision: &Decision) -> Option<Bytes> {
+/// The body that is sent on, if it is not what came: the picker's own, or with the target model.
+fn changed(pending: &Pending, decision: &Decision) -> Option<Bytes> {
+    if matches!(pending.at, At::Headers { .. }) {
+        return None;
+    }
+    let body = decision.body.as_ref();
     let model = &decision.model;
-    let range = model.replace.as_ref()?;
-    Some(splice(&pending.body, range, &model.target))
+    match &model.replace {
+        Some(range) => Some(splice(body.unwrap_or(&pending.body), range, &model.target)),
+        None => body.cloned(),
+    }
 }
 
 /// What to put back into the response.
 fn restore(decision: &Decision) -> Option<Restore> {
     let model = &decision.model;
-    (!model.incoming.is_empty()).then(|| Restore {
+    let named = model.replace.is_some() && !model.incoming.is_empty();
+    named.then(|| Restore {
         target: Arc::clone(&model.target),
         incoming: Arc::clone(&model.incoming),
     })

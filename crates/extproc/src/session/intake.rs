@@ -52,8 +52,8 @@ pub(super) struct Pending {
     pub(super) grpc: bool,
     /// Chunks that came meanwhile and have to be answered.
     pub(super) owed: Owed,
-    /// Bytes in memory; held until the decision is carried out.
-    _share: Share,
+    /// Bytes in memory.
+    pub(super) share: Share,
 }
 
 /// Parts of a request that have to be answered after the decision.
@@ -179,7 +179,7 @@ impl Intake {
             has_length: self.headers.contains_key(CONTENT_LENGTH),
             grpc,
             owed: Owed::new(at, modes),
-            _share: self.share,
+            share: self.share,
         };
         let question = Question {
             id: self.id,

@@ -2,16 +2,20 @@
 
 use std::borrow::Cow;
 
+use http::HeaderName;
 use http::StatusCode;
-use http::header::{CONTENT_TYPE, RETRY_AFTER};
+use http::header::{CONNECTION, CONTENT_LENGTH, CONTENT_TYPE, RETRY_AFTER, TRANSFER_ENCODING};
 use suimon_llm::{Exhausted, error_body};
-use suimon_picker::{PickError, control, request_id};
+use suimon_picker::{DirectAnswer, PickError, control, request_id};
 use suimon_telemetry::{Blame as _, Reason};
 
 use crate::message::{HeaderMutation, ImmediateResponse};
 
 /// Seconds after which a client that was turned away may come again.
 const RETRY_AFTER_SECONDS: &str = "1";
+
+/// How a response is framed is the proxy's business.
+const FRAMING: [HeaderName; 3] = [CONNECTION, CONTENT_LENGTH, TRANSFER_ENCODING];
 
 /// Why a request goes nowhere.
 #[derive(Debug)]
@@ -77,6 +81,24 @@ impl Refusal {
             grpc_status: grpc.then(|| grpc_status(row.status)),
             details: row.label.to_owned(),
         }
+    }
+}
+
+/// The picker's own response to the client, for the request `id`.
+pub(super) fn direct(answer: &DirectAnswer, id: &str, grpc: bool) -> ImmediateResponse {
+    let mut headers = HeaderMutation::default();
+    let mut own = answer.headers.clone();
+    for name in FRAMING {
+        own.remove(name);
+    }
+    headers.set_all(&own);
+    headers.set(request_id::HEADER.as_str(), id.to_owned());
+    ImmediateResponse {
+        status: u32::from(answer.status.as_u16()),
+        headers,
+        body: answer.body.clone(),
+        grpc_status: grpc.then(|| grpc_status(answer.status)),
+        details: Reason::PickerAnswered.row().label.to_owned(),
     }
 }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use bytes::{Bytes, BytesMut};
 use http::header::{CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE};
 use smallvec::SmallVec;
-use suimon_llm::{ApiKind, ResponseReader, Restore};
+use suimon_llm::{ApiKind, ResponseReader, Restore, Share};
 use suimon_picker::{Decision, Endpoint, InFlight, ModelNames, control, record::Record};
 
 use super::answer::pieces;
@@ -30,6 +30,8 @@ pub(super) struct Response {
     route: Option<Route>,
     reader: Option<Reader>,
     body_limit: usize,
+    /// Bytes of the request in memory: they may not have left before there is a response.
+    request: Option<Share>,
 }
 
 /// What of a decision the way back needs.
@@ -66,6 +68,7 @@ impl Response {
             route: None,
             reader: None,
             body_limit: 0,
+            request: None,
         }
     }
 
@@ -75,7 +78,7 @@ impl Response {
         restore: Option<Restore>,
         settings: &Settings,
         modes: &ProtocolConfig,
-        owed: Owed,
+        (owed, share): (Owed, Share),
     ) -> Self {
         Self {
             mode: modes.response_body,
@@ -92,6 +95,7 @@ impl Response {
             }),
             reader: None,
             body_limit: settings.body_limit,
+            request: Some(share),
         }
     }
 
@@ -114,7 +118,7 @@ impl Response {
     }
 
     /// Answers a chunk of the request: it stays as it is.
-    pub(super) fn request_body_now(&mut self, out: &mut Replies) {
+    pub(super) fn request_body_now(&self, out: &mut Replies) {
         let nothing = CommonResponse::default();
         out.push(ProcessingResponse::of(Reply::RequestBody(nothing)));
     }
@@ -136,6 +140,7 @@ impl Response {
         out: &mut Replies,
     ) -> bool {
         self.owed.done = true;
+        self.request = None;
         if let Some(route) = &mut self.route {
             route.served(metadata);
             if !head.end_of_stream {
@@ -229,7 +234,7 @@ fn end_last(out: &mut Replies) -> bool {
 impl Route {
     /// The endpoint that is counted.
     pub(super) fn endpoint(&self) -> Option<&Arc<Endpoint>> {
-        self.in_flight.endpoint().or(self.endpoints.first())
+        self.in_flight.endpoint().or_else(|| self.endpoints.first())
     }
 
     /// Takes the proxy's word for which endpoint answered.

@@ -69,8 +69,8 @@ fn the_clients_name_is_put_back_wherever_chunks_are_cut() {
         let mut talk = duplex(Fixed::renaming("other-name"));
         talk.say(response_headers(JSON, false));
         assert_eq!(common(&talk.replies[0]).headers.remove, ["content-length"]);
-        talk.say(response_body(&ANSWER[..at], false));
-        talk.say(response_body(&ANSWER[at..], true));
+        talk.say(response_body(&ANSWER.as_bytes()[..at], false));
+        talk.say(response_body(&ANSWER.as_bytes()[at..], true));
         let (body, end, pieces) = streamed(&talk.replies, false);
         assert_eq!(String::from_utf8(body).unwrap(), want, "cut at {at}");
         assert_eq!(end, Some(pieces.len() - 1));
@@ -87,15 +87,16 @@ fn events_get_the_name_back_as_they_come() {
     for at in 0..=stream.len() {
         let mut talk = duplex(Fixed::renaming("other-name"));
         talk.say(response_headers(SSE, false));
-        talk.say(response_body(Bytes::from(stream[..at].to_owned()), false));
+        let (first, second) = stream.split_at(at);
+        talk.say(response_body(Bytes::from(first.to_owned()), false));
         let so_far = streamed(&talk.replies, false).0;
-        let whole = stream[..at].matches("\n\n").count();
+        let whole = first.matches("\n\n").count();
         let passed = String::from_utf8(so_far).unwrap();
         assert!(
             passed.matches("\n\n").count() >= whole,
             "held at {at}: {passed}"
         );
-        talk.say(response_body(Bytes::from(stream[at..].to_owned()), false));
+        talk.say(response_body(Bytes::from(second.to_owned()), false));
         talk.say(response_body("", true));
         let want = stream.replace("other-name", "base");
         assert_eq!(
@@ -198,7 +199,11 @@ fn chunks_that_wait_are_answered_one_by_one() {
         BodyMode::STREAMED,
     );
     talk.say(response_headers(JSON, false));
-    for (chunk, end) in [(&ANSWER[..30], false), (&ANSWER[30..], false), ("", true)] {
+    for (chunk, end) in [
+        (&ANSWER.as_bytes()[..30], false),
+        (&ANSWER.as_bytes()[30..], false),
+        (b"", true),
+    ] {
         assert_eq!(talk.say(response_body(chunk, end)), 1);
         assert_eq!(*common(talk.replies.last().unwrap()), Default::default());
     }

@@ -54,8 +54,8 @@ async fn a_whole_exchange() {
     let proxy = Proxy::connect(server.address()).await;
     let mut call = proxy.call(PROCESS).await;
     call.say(&request_headers(&[], false)).await;
-    call.say(&request_body(&BODY[..9], false)).await;
-    call.say(&request_body(&BODY[9..], false)).await;
+    call.say(&request_body(&BODY.as_bytes()[..9], false)).await;
+    call.say(&request_body(&BODY.as_bytes()[9..], false)).await;
     call.say(&request_body("", true)).await;
     let request = [call.next().await.unwrap(), call.next().await.unwrap()];
     let told = value(headers_of(&request), "x-gateway-destination-endpoint");
@@ -201,8 +201,8 @@ async fn partial(proxy: &Proxy, stop: u32) {
     let mut call = proxy.call(PROCESS).await;
     let messages = [
         request_headers(&[], false),
-        request_body(&BODY[..20], false),
-        request_body(&BODY[20..], true),
+        request_body(&BODY.as_bytes()[..20], false),
+        request_body(&BODY.as_bytes()[20..], true),
         response_headers("application/json", false),
         response_body(r#"{"model""#, false),
         response_body(r#":"base"}"#, true),

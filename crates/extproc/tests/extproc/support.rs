@@ -17,8 +17,8 @@ use suimon_extproc::message::{
 use suimon_extproc::session::{Next, Session, Settings};
 use suimon_llm::{ApiKind, ModelField};
 use suimon_picker::{
-    Body, Clock as _, Decision, Endpoint, EndpointPicker, EndpointSpec, InFlight, ModelNames,
-    PickError, PickRequest, Picking, SystemClock,
+    Body, Clock as _, Decision, DirectAnswer, Endpoint, EndpointPicker, EndpointSpec, InFlight,
+    ModelNames, PickError, PickRequest, Picking, SystemClock,
 };
 use tokio::sync::mpsc;
 
@@ -33,6 +33,10 @@ pub(crate) struct Fixed {
     pub(crate) silent: bool,
     /// Told when it is asked.
     pub(crate) asked: Option<mpsc::UnboundedSender<()>>,
+    /// Body to send instead.
+    pub(crate) body: Option<Bytes>,
+    /// Answers in place of an endpoint.
+    pub(crate) answer: Option<DirectAnswer>,
     pub(crate) set_headers: HeaderMap,
     pub(crate) remove_headers: Vec<HeaderName>,
 }
@@ -66,6 +70,9 @@ impl Fixed {
     }
 
     fn decide(&self, request: &PickRequest<'_>) -> Result<Decision, PickError> {
+        if let Some(answer) = &self.answer {
+            return Err(PickError::Answered(Box::new(answer.clone())));
+        }
         if self.saturated {
             return Err(PickError::Saturated);
         }
@@ -91,6 +98,8 @@ impl Fixed {
             priority: 0,
             set_headers: self.set_headers.clone(),
             remove_headers: self.remove_headers.clone(),
+            body: self.body.clone(),
+            follow: None,
             in_flight: InFlight::new(first, 10),
             record: None,
             endpoints: endpoints.into(),

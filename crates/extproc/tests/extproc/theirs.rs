@@ -113,6 +113,7 @@ pub(crate) fn request(request: &our::ProcessingRequest) -> Request {
     }
 }
 
+#[expect(deprecated, reason = "peers may still send what is deprecated")]
 fn set(set: &our::SetHeader) -> core::HeaderValueOption {
     core::HeaderValueOption {
         header: Some(header(&set.header)),

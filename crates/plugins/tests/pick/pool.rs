@@ -180,7 +180,7 @@ impl Pool {
             route: "test/route",
             method: &http::Method::POST,
             query: None,
-            bytes: &bytes::Bytes::new(),
+            bytes: &Bytes::new(),
             path: &ask.path,
             headers: &ask.headers,
             body,
