@@ -7,7 +7,7 @@ use std::task::{Context, Poll, ready};
 use bytes::Bytes;
 use http_body::{Body, Frame, SizeHint};
 use hyper::body::Incoming;
-use suimon_picker::{Follow, Piece};
+use suimon_picker::{Follow, FollowError, Piece};
 
 use crate::stream::StreamError;
 
@@ -100,7 +100,9 @@ impl Followed {
                         Poll::Ready(Some(Ok(piece))) => return Poll::Ready(Some(Ok(frame(piece)))),
                         Poll::Ready(None) => return Poll::Ready(None),
                         Poll::Ready(Some(Err(error))) => {
-                            let rest = follow.rest().filter(|_| self.fail_open);
+                            // An answer of the picker is no failure: it comes too late, though.
+                            let failed = matches!(error, FollowError::Failed(_));
+                            let rest = follow.rest().filter(|_| failed && self.fail_open);
                             let Some(rest) = rest else {
                                 return Poll::Ready(Some(Err(StreamError::Picker(error))));
                             };

@@ -1,4 +1,4 @@
-//! A pool whose picker is a Service: until external pickers are asked, its failure mode applies.
+//! A pool whose picker is a Service that cannot be found: its failure mode applies.
 
 use suimon_testkit::gateway::run;
 use suimon_testkit::{Gateway, Sims, chat_body, documents, post};
@@ -46,7 +46,7 @@ fn fail_open_sends_the_request_as_it_is_to_a_pod() {
         assert!(request.headers.get("x-prefiller-host-port").is_none());
     }
     let pool = &gateway.api("/api/pools")["pools"][0];
-    let why = "external picker `epp` is not supported yet; ";
+    let why = "Service `default/epp` is not found";
     assert!(
         pool["picker"]
             .as_str()

@@ -11,6 +11,7 @@
 //! | [`gateway`] | a gateway as a child process |
 //! | [`documents`] | YAML of the documents that tests need |
 //! | [`sims`], [`fake_server`] | model servers |
+//! | [`fake_picker`] | other people's endpoint pickers |
 //! | [`wire`] | a raw HTTP/1.1 connection and its messages |
 //! | [`fixtures`] | requests, responses and metrics pages captured from vLLM |
 //! | [`wait`] | waiting for conditions |
@@ -25,6 +26,7 @@
 )]
 
 pub mod documents;
+pub mod fake_picker;
 pub mod fake_server;
 pub mod fixtures;
 pub mod gateway;
@@ -33,6 +35,7 @@ pub mod sims;
 pub mod wait;
 pub mod wire;
 
+pub use fake_picker::{Act, FakePicker};
 pub use fake_server::{Answer, FakeServer};
 pub use gateway::{Gateway, GatewayOptions};
 pub use sims::Sims;

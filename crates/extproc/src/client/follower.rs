@@ -249,10 +249,10 @@ impl Follow for Follower {
     fn push(&mut self, piece: Option<Piece>) {
         let Some(call) = self.call.as_mut().filter(|_| !self.done) else {
             // The picker has gone, or has said all: then it has also said what the body is.
+            self.ended |= !matches!(piece, Some(Piece::Data(_)));
             if !self.done {
                 self.out.extend(piece);
             }
-            self.ended = true;
             return;
         };
         let part = match piece {
