@@ -1,7 +1,8 @@
 //! Wire formats of inference requests and responses: bytes in, facts out. No IO.
 //!
 //! A request body is scanned once ([`Fields`]), read as what its path says ([`InferenceRequest`])
-//! and forwarded as the bytes that came, with at most the model's name replaced ([`splice`]). A
+//! and forwarded as the bytes that came, with at most the model's name replaced ([`splice`]). What
+//! comes in a gRPC message is read inside of it ([`vertex_json`], [`InferenceRequest::parse_grpc`]). A
 //! response passes through a [`ResponseReader`], which reads the usage and puts the client's model
 //! name back.
 
