@@ -6,7 +6,7 @@ use suimon_llm::{ApiKind, Fields, InferenceRequest, ModelField, ScanError, splic
 
 suimon_fuzz::fuzz_target!(openai_body, check);
 
-const KINDS: [ApiKind; 10] = [
+const KINDS: [ApiKind; 11] = [
     ApiKind::ChatCompletions,
     ApiKind::Completions,
     ApiKind::Embeddings,
@@ -16,6 +16,7 @@ const KINDS: [ApiKind; 10] = [
     ApiKind::Messages,
     ApiKind::CountTokens,
     ApiKind::Generate,
+    ApiKind::SglangGenerate,
     ApiKind::Opaque,
 ];
 

@@ -43,6 +43,12 @@ pub enum Field {
     CacheSalt,
     /// `documents`
     Documents,
+    /// `text`
+    Text,
+    /// `input_ids`
+    InputIds,
+    /// `extra_key`
+    ExtraKey,
 }
 
 /// Where the top-level fields of a JSON body are.
@@ -80,7 +86,7 @@ pub enum ModelField<'a> {
     },
 }
 
-const FIELDS: usize = 16;
+const FIELDS: usize = 19;
 
 // === impl Field ===
 
@@ -103,6 +109,9 @@ impl Field {
             b"sampling_params" => Self::SamplingParams,
             b"cache_salt" => Self::CacheSalt,
             b"documents" => Self::Documents,
+            b"text" => Self::Text,
+            b"input_ids" => Self::InputIds,
+            b"extra_key" => Self::ExtraKey,
             _ => return None,
         })
     }
@@ -186,34 +195,54 @@ impl Fields {
             values.find_map(whole)
         };
         match kind {
-            ApiKind::ChatCompletions => first(&[Field::MaxCompletionTokens, Field::MaxTokens]),
-            ApiKind::Completions | ApiKind::Messages => first(&[Field::MaxTokens]),
-            ApiKind::Responses => first(&[Field::MaxOutputTokens]),
-            ApiKind::Generate => {
-                let params = self.raw(Field::SamplingParams)?;
-                let mut found = None;
-                walk::members(params, |member| {
-                    if &params[member.key] == b"max_tokens" {
-                        found = whole(&params[member.value]);
-                    }
-                })
-                .ok()?;
-                found
+            ApiKind::ChatCompletions | ApiKind::VertexChat => {
+                first(&[Field::MaxCompletionTokens, Field::MaxTokens])
             }
+            ApiKind::Completions | ApiKind::Messages => first(&[Field::MaxTokens]),
+            ApiKind::Responses | ApiKind::VertexRawPredict | ApiKind::VertexStreamRawPredict => {
+                first(&[Field::MaxOutputTokens])
+            }
+            ApiKind::Generate => self.sampling_param(b"max_tokens"),
+            ApiKind::SglangGenerate => self.sampling_param(b"max_new_tokens"),
             ApiKind::Embeddings
             | ApiKind::Conversations
             | ApiKind::Images
             | ApiKind::CountTokens
+            | ApiKind::VllmGrpcGenerate
+            | ApiKind::VllmGrpcEmbed
             | ApiKind::Opaque => None,
         }
+    }
+
+    /// A count among the `sampling_params`.
+    fn sampling_param(&self, name: &[u8]) -> Option<u64> {
+        let params = self.raw(Field::SamplingParams)?;
+        let mut found = None;
+        walk::members(params, |member| {
+            if &params[member.key] == name {
+                found = whole(&params[member.value]);
+            }
+        })
+        .ok()?;
+        found
     }
 
     /// What sets this request's prefixes apart from those of others; `None` unless a string.
     #[must_use]
     pub fn cache_salt(&self) -> Option<Cow<'_, str>> {
-        let raw = self.raw(Field::CacheSalt)?;
+        self.string(Field::CacheSalt)
+    }
+
+    /// The same by the name that SGLang has for it.
+    #[must_use]
+    pub fn extra_key(&self) -> Option<Cow<'_, str>> {
+        self.string(Field::ExtraKey)
+    }
+
+    fn string(&self, field: Field) -> Option<Cow<'_, str>> {
+        let raw = self.raw(field)?;
         match serde_json::from_slice::<&str>(raw) {
-            Ok(salt) => Some(Cow::Borrowed(salt)),
+            Ok(text) => Some(Cow::Borrowed(text)),
             Err(_) => unescape(raw).map(Cow::Owned),
         }
     }

@@ -44,7 +44,7 @@ impl Prompts {
     /// are not looked into: the engine does that.
     pub fn of(kind: ApiKind, fields: &Fields) -> Result<Self, ParseError> {
         match kind {
-            ApiKind::ChatCompletions => {
+            ApiKind::ChatCompletions | ApiKind::VertexChat => {
                 let missing = missing("chat completions", "valid messages field");
                 let messages = array(fields, Field::Messages).ok_or(missing)?;
                 Ok(Self::text(fields, &[Field::Tools], messages))
@@ -59,7 +59,7 @@ impl Prompts {
                 let items = array(fields, Field::Items).ok_or(missing)?;
                 Ok(Self::text(fields, &[], items))
             }
-            ApiKind::Responses => {
+            ApiKind::Responses | ApiKind::VertexRawPredict | ApiKind::VertexStreamRawPredict => {
                 let missing = missing("responses", "input field");
                 let input = present(fields, Field::Input).ok_or(missing)?;
                 let front = [Field::Instructions, Field::Tools];
@@ -73,7 +73,11 @@ impl Prompts {
                 Some([b'"', _, .., b'"']) => Ok(Self::default()),
                 _ => Err(missing("images generations", "prompt field")),
             },
-            ApiKind::CountTokens | ApiKind::Opaque => Ok(Self::default()),
+            ApiKind::SglangGenerate => sglang(fields),
+            ApiKind::CountTokens
+            | ApiKind::VllmGrpcGenerate
+            | ApiKind::VllmGrpcEmbed
+            | ApiKind::Opaque => Ok(Self::default()),
         }
     }
 
@@ -250,6 +254,35 @@ fn generate(fields: &Fields) -> Result<Prompts, ParseError> {
     let raw = fields.raw(Field::TokenIds).unwrap_or_default();
     let ids = tokens(API, "token_ids", raw)?;
     Ok(Prompts::from_iter([Prompt::Tokens(ids)]))
+}
+
+/// SGLang takes token ids or text, one prompt or several.
+fn sglang(fields: &Fields) -> Result<Prompts, ParseError> {
+    let key = present(fields, Field::ExtraKey);
+    if key.is_some() && fields.extra_key().is_none() {
+        return Err(ParseError::ExtraKey);
+    }
+    let wrong = |what| ParseError::InputIds { what };
+    if present(fields, Field::InputIds).is_none() {
+        let text = shapes("generate", "text", Field::Text, fields);
+        let texts = text.ok().filter(|prompts| {
+            prompts
+                .iter()
+                .all(|prompt| matches!(prompt, Prompt::Text(_)))
+        });
+        return texts.ok_or_else(|| wrong("must be provided"));
+    }
+    let raw = fields.raw(Field::InputIds).unwrap_or_default();
+    if raw.first() == Some(&b'[') && array(fields, Field::InputIds).is_none() {
+        return Err(wrong("cannot be empty"));
+    }
+    let ids = shapes("generate", "input_ids", Field::InputIds, fields);
+    let ids = ids.ok().filter(|prompts| {
+        prompts
+            .iter()
+            .all(|prompt| matches!(prompt, Prompt::Tokens(_)))
+    });
+    ids.ok_or_else(|| wrong("must be an array of uint32 integers"))
 }
 
 /// The token ids of an array.

@@ -2,6 +2,7 @@
 //! another one.
 
 mod events;
+mod grpc;
 mod json;
 mod rename;
 
@@ -10,8 +11,9 @@ use std::sync::Arc;
 use bytes::Bytes;
 
 use crate::api_kind::ApiKind;
-use crate::usage::Usage;
+use crate::usage::{Counts, Usage};
 use events::EventReader;
+use grpc::GrpcReader;
 use json::JsonReader;
 use rename::Renaming;
 
@@ -39,6 +41,7 @@ pub struct Restore {
 enum Mode {
     Events(EventReader),
     Json(JsonReader),
+    Grpc(Box<GrpcReader>),
     /// Nothing to read.
     Pass,
 }
@@ -52,14 +55,19 @@ impl ResponseReader {
     /// With `restore` the name in the top level of a JSON response or of an event's data, and in
     /// the place where `api` has it beside, is replaced where it is the target. A JSON response is
     /// then held until its end, as its length changes; of a stream never more than the event that
-    /// is incomplete.
+    /// is incomplete. gRPC messages pass unchanged.
     #[must_use]
     pub fn new(api: ApiKind, sse: bool, restore: Option<Restore>) -> Self {
         let renaming = restore.and_then(|restore| Renaming::new(api, &restore));
+        let counts = match api {
+            ApiKind::SglangGenerate => Counts::MetaInfo,
+            _ => Counts::Usage,
+        };
         let mode = match api {
             ApiKind::Opaque | ApiKind::CountTokens => Mode::Pass,
-            _ if sse => Mode::Events(EventReader::new(renaming)),
-            _ => Mode::Json(JsonReader::new(renaming)),
+            _ if api.is_grpc() => Mode::Grpc(Box::new(GrpcReader::new(api))),
+            _ if sse => Mode::Events(EventReader::new(counts, renaming)),
+            _ => Mode::Json(JsonReader::new(counts, renaming)),
         };
         Self { mode }
     }
@@ -81,6 +89,7 @@ impl ResponseReader {
         match &mut self.mode {
             Mode::Events(events) => events.push(chunk),
             Mode::Json(json) => json.push(chunk),
+            Mode::Grpc(grpc) => grpc.push(chunk),
             Mode::Pass => chunk,
         }
     }
@@ -91,6 +100,10 @@ impl ResponseReader {
         match &mut self.mode {
             Mode::Events(events) => events.finish(),
             Mode::Json(json) => json.finish(),
+            Mode::Grpc(grpc) => {
+                grpc.finish();
+                Bytes::new()
+            }
             Mode::Pass => Bytes::new(),
         }
     }
@@ -101,16 +114,18 @@ impl ResponseReader {
         let usage = match &self.mode {
             Mode::Events(events) => events.usage(),
             Mode::Json(json) => json.usage(),
+            Mode::Grpc(grpc) => grpc.usage(),
             Mode::Pass => Usage::default(),
         };
         (usage != Usage::default()).then_some(usage)
     }
 
-    /// Events with data so far, other than the `[DONE]` that ends OpenAI's streams.
+    /// Events with data so far, other than the `[DONE]` that ends OpenAI's streams; or gRPC messages.
     #[must_use]
     pub fn events(&self) -> u64 {
         match &self.mode {
             Mode::Events(events) => events.count(),
+            Mode::Grpc(grpc) => grpc.count(),
             Mode::Json(_) | Mode::Pass => 0,
         }
     }
@@ -121,6 +136,7 @@ impl ResponseReader {
         match &self.mode {
             Mode::Events(events) => events.held(),
             Mode::Json(json) => json.held(),
+            Mode::Grpc(grpc) => grpc.held(),
             Mode::Pass => 0,
         }
     }

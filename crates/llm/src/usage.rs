@@ -16,8 +16,33 @@ pub struct Usage {
     pub cached: Option<u64>,
 }
 
+/// The field of a response that has its counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Counts {
+    /// `usage`, of OpenAI's and Anthropic's APIs.
+    Usage,
+    /// `meta_info`, of SGLang's own.
+    MetaInfo,
+}
+
 /// Greater counts are taken for garbage, so that sums over requests do not overflow.
 const MAX_COUNT: u64 = u32::MAX as u64;
+
+// === impl Counts ===
+
+impl Counts {
+    /// The field's name in its quotes.
+    const fn name(self) -> &'static [u8] {
+        match self {
+            Self::Usage => b"\"usage\"",
+            Self::MetaInfo => b"\"meta_info\"",
+        }
+    }
+
+    fn is(self, key: &[u8]) -> bool {
+        matches!(self.name(), [b'"', name @ .., b'"'] if name == key)
+    }
+}
 
 // === impl Usage ===
 
@@ -29,7 +54,7 @@ impl Usage {
         self.cached = later.cached.or(self.cached);
     }
 
-    /// The counts of a `usage` object of the OpenAI, Responses or Anthropic shape.
+    /// The counts of an object of the OpenAI, Responses, Anthropic or SGLang shape.
     ///
     /// A count may be a string of digits; anything else that is no count is absent. `None` if
     /// nothing is left.
@@ -47,7 +72,7 @@ impl Usage {
                 b"prompt_tokens_details" | b"input_tokens_details" => {
                     usage.cached = cached(value).or(usage.cached);
                 }
-                b"cache_read_input_tokens" => cache_read = count(value),
+                b"cache_read_input_tokens" | b"cached_tokens" => cache_read = count(value),
                 _ => {}
             }
         });
@@ -59,12 +84,27 @@ impl Usage {
     }
 
     /// The usage of a response or of an event's data: its own, its `response`'s or its
-    /// `message`'s.
+    /// `message`'s. Of an array, which answers several prompts, the sum.
     ///
     /// What stands before an error in the JSON is read, so a part of a document does too.
     #[must_use]
-    pub fn from_document(json: &[u8]) -> Option<Self> {
-        memchr::memmem::find(json, NAME)?;
+    pub fn from_document(json: &[u8], counts: Counts) -> Option<Self> {
+        memchr::memmem::find(json, counts.name())?;
+        let mut found = Self::default();
+        if json.trim_ascii_start().first() == Some(&b'[') {
+            // The return value tells nothing that is of use here.
+            let _ = walk::elements(json, |element| {
+                let one = Self::from_object_with(value_of(json, element), counts);
+                found.add(one);
+            });
+        } else {
+            found = Self::from_object_with(json, counts);
+        }
+        (found != Self::default()).then_some(found)
+    }
+
+    /// The usage in the members of an object.
+    fn from_object_with(json: &[u8], counts: Counts) -> Self {
         let mut found = Self::default();
         let mut read = |json: &[u8], value| {
             if let Some(usage) = Self::from_object(value_of(json, value)) {
@@ -72,29 +112,40 @@ impl Usage {
             }
         };
         let mut nested = None;
-        // The return value tells nothing that is of use here.
         let _ = walk::members(json, |member| match &json[member.key] {
-            b"usage" => read(json, member.value),
+            key if counts.is(key) => read(json, member.value),
             b"response" | b"message" => nested = Some(member.value),
             _ => {}
         });
         if let Some(nested) = nested {
             let inner = &json[nested];
             let _ = walk::members(inner, |member| {
-                if &inner[member.key] == b"usage" {
+                if counts.is(&inner[member.key]) {
                     read(inner, member.value);
                 }
             });
         }
-        (found != Self::default()).then_some(found)
+        found
+    }
+
+    /// Adds the counts of another prompt's answer.
+    fn add(&mut self, other: Self) {
+        let sum = |one: Option<u64>, other: Option<u64>| match (one, other) {
+            (Some(one), Some(other)) => Some(one.saturating_add(other)),
+            (one, other) => one.or(other),
+        };
+        self.prompt = sum(self.prompt, other.prompt);
+        self.completion = sum(self.completion, other.completion);
+        self.cached = sum(self.cached, other.cached);
     }
 
     /// The usage at the top level of a document of which only the end is known.
     #[must_use]
-    pub fn from_tail(json: &[u8]) -> Option<Self> {
+    pub fn from_tail(json: &[u8], counts: Counts) -> Option<Self> {
+        let name = counts.name();
         // Forward search is vectorised, backward search is not.
         let mut starts: SmallVec<[usize; TAIL_CANDIDATES]> = SmallVec::new();
-        for start in memchr::memmem::find_iter(json, NAME) {
+        for start in memchr::memmem::find_iter(json, name) {
             if starts.len() == TAIL_CANDIDATES {
                 starts.remove(0);
             }
@@ -105,7 +156,7 @@ impl Usage {
             if !matches!(before, Some(b'{' | b',')) {
                 return None;
             }
-            let rest = json[start + NAME.len()..].trim_ascii_start();
+            let rest = json[start + name.len()..].trim_ascii_start();
             let rest = rest.strip_prefix(b":")?.trim_ascii_start();
             Self::from_object(&rest[walk::last_value(rest)?])
         })
@@ -114,8 +165,6 @@ impl Usage {
 
 /// A tail that has the name more often is not a response: bounds the work.
 const TAIL_CANDIDATES: usize = 16;
-
-const NAME: &[u8] = b"\"usage\"";
 
 fn value_of(json: &[u8], range: std::ops::Range<usize>) -> &[u8] {
     json.get(range).unwrap_or_default()
@@ -210,7 +259,7 @@ mod tests {
     #[test]
     fn a_tail_is_read_at_its_top_level_only() {
         let want = Some(usage(Some(7), None, None));
-        let read = |tail: &str| Usage::from_tail(tail.as_bytes());
+        let read = |tail: &str| Usage::from_tail(tail.as_bytes(), Counts::Usage);
         assert_eq!(
             read(r#"0.5]}],"usage":{"prompt_tokens":7},"x":[{}]} "#),
             want
@@ -219,5 +268,21 @@ mod tests {
         assert_eq!(read(r#"1,{"usage":{"prompt_tokens":7}}]}"#), None);
         assert_eq!(read(r#"\"usage\":{\"prompt_tokens\":7}"}"#), None);
         assert_eq!(read(r#""usage":{"prompt_tokens":7"#), None);
+    }
+
+    #[test]
+    fn sglang_has_its_counts_in_another_place() {
+        let document = r#"{"text":"\"usage\"","meta_info":{"id":"x","finish_reason":{"type":"stop"},"prompt_tokens":5,"completion_tokens":2,"cached_tokens":4}}"#;
+        let want = Some(usage(Some(5), Some(2), Some(4)));
+        let read = |json: &str| Usage::from_document(json.as_bytes(), Counts::MetaInfo);
+        assert_eq!(read(document), want);
+        let tail = &document.as_bytes()[12..];
+        assert_eq!(Usage::from_tail(tail, Counts::MetaInfo), want);
+        assert_eq!(
+            Usage::from_document(document.as_bytes(), Counts::Usage),
+            None
+        );
+        let twice = format!("[{document}, {document}]");
+        assert_eq!(read(&twice), Some(usage(Some(10), Some(4), Some(8))));
     }
 }

@@ -9,10 +9,6 @@ use std::ops::Range;
 
 use crate::mask::{BLOCK, Carry, Shape};
 
-/// After so many blocks of a string without a quote, [`memchr::memchr`] looks for the next quote. It
-/// is faster than blocks in plain text, and slower where quotes are frequent.
-const QUIET_BLOCKS: u32 = 2;
-
 /// Deepest nesting that is accepted, as in most JSON parsers.
 pub const MAX_DEPTH: u32 = 128;
 
@@ -128,8 +124,6 @@ struct Cursor<'a> {
     shape: Shape,
     /// Bits of the current block that have not been passed.
     todo: u64,
-    /// Blocks without a quote in a row.
-    quiet: u32,
     /// Behind the last byte of the walked level that was dealt with.
     done: usize,
 }
@@ -145,7 +139,6 @@ impl<'a> Cursor<'a> {
             base: 0,
             shape: Shape::default(),
             todo: 0,
-            quiet: 0,
             done: 0,
         }
     }
@@ -188,37 +181,12 @@ impl<'a> Cursor<'a> {
 
     #[inline]
     fn read_block(&mut self) -> Option<()> {
-        let rest = self.json.get(self.ahead..)?;
-        if let Some(block) = rest.first_chunk::<BLOCK>() {
-            self.shape = self.carry.step(block);
-        } else if rest.is_empty() {
-            return None;
-        } else {
-            let mut block = [b' '; BLOCK];
-            block[..rest.len()].copy_from_slice(rest);
-            self.shape = self.carry.step(&block);
-        }
-        self.base = self.ahead;
-        self.ahead += BLOCK;
+        let (passed, shape) = self.carry.read(self.json.get(self.ahead..)?);
+        self.base = self.ahead + passed;
+        self.ahead = self.base + BLOCK;
+        self.shape = shape?;
         self.todo = u64::MAX;
-        if self.shape.quoteless {
-            self.quiet += 1;
-            if self.quiet == QUIET_BLOCKS {
-                self.hop();
-            }
-        } else {
-            self.quiet = 0;
-        }
         Some(())
-    }
-
-    /// In long plain text: goes on at the next quote.
-    fn hop(&mut self) {
-        self.quiet = 0;
-        let rest = self.json.get(self.ahead..).unwrap_or_default();
-        let plain = memchr::memchr(b'"', rest).unwrap_or(rest.len());
-        self.carry.skip(&rest[..plain]);
-        self.ahead += plain;
     }
 
     fn shaping(&mut self) -> Result<usize, ScanError> {

@@ -23,6 +23,9 @@ pub enum PickError {
     /// The request names no model and no rule supplies one.
     #[error("model not found in request body")]
     ModelMissing,
+    /// A rewrite is for this model, but the body's format does not let it be replaced.
+    #[error("the model of this request cannot be rewritten: it is inside a gRPC message")]
+    ModelFixed,
     /// The pool has no endpoint, or none that the subset allows.
     #[error("failed to find endpoint candidates for serving the request")]
     NoEndpoints,
@@ -49,7 +52,9 @@ pub enum PickError {
 impl Blame for PickError {
     fn reason(&self) -> Reason {
         match self {
-            Self::Parse(_) | Self::NoParser { .. } | Self::ModelNotAString => Reason::BadRequest,
+            Self::Parse(_) | Self::NoParser { .. } | Self::ModelNotAString | Self::ModelFixed => {
+                Reason::BadRequest
+            }
             Self::ModelMissing => Reason::ModelMissing,
             Self::NoEndpoints => Reason::NoEndpoints,
             Self::Filtered | Self::Saturated => Reason::Saturated,

@@ -25,7 +25,7 @@ use crate::scratch::{Scratch, Shelf};
 use crate::view::{Produce, Request, Scheduled, View};
 
 pub use model::REWRITE_HEADERS;
-use read::Asked;
+use read::{Asked, Opened};
 
 /// Priority of a request without an objective.
 const DEFAULT_PRIORITY: i32 = 0;
@@ -157,8 +157,9 @@ impl PoolPicker {
     pub fn pick_now(&self, request: &PickRequest<'_>) -> Result<Decision, PickError> {
         let started = self.clock.now();
         let pool = self.pool.load();
+        let opened = Opened::of(request, &self.engine.parsers)?;
         let mut scratch = self.shelf.take(&self.engine);
-        let read = read::read(request, &self.engine.parsers, &pool, &mut scratch.rng);
+        let read = read::read(request, &opened, &pool, &mut scratch.rng);
         let decided = read.and_then(|asked| {
             scratch.fill(&pool, request, started);
             let result = self.decide(request, &asked, &pool, (&mut scratch, started));

@@ -45,7 +45,7 @@ pub enum Body<'a> {
     Absent,
     /// A JSON object.
     Fields(&'a Fields),
-    /// Something else; of interest only for the APIs that are JSON.
+    /// Something else, such as gRPC; of interest only for the APIs that are JSON.
     Invalid(&'a ScanError),
 }
 

@@ -29,9 +29,12 @@ pub static CATALOGUE: &[Descriptor] = &[
     Descriptor::of::<scheduling::scorer::queue::QueueScorer>(),
     Descriptor::of::<scheduling::picker::random::RandomPicker>(),
     Descriptor::of::<scheduling::scorer::running_requests_size::RunningRequestsSizeScorer>(),
+    Descriptor::of::<parser::sglang_http::SglangHttpParser>(),
     Descriptor::of::<scheduling::profile::single::SingleProfileHandler>(),
     Descriptor::of::<flow::usage_limit::r#static::StaticUsageLimitPolicy>(),
     Descriptor::of::<flow::saturation::utilization::UtilizationDetector>(),
+    Descriptor::of::<parser::vertex_ai::VertexAiParser>(),
+    Descriptor::of::<parser::vllm_grpc::VllmGrpcParser>(),
     Descriptor::of::<parser::vllm_http::VllmHttpParser>(),
     Descriptor::of::<scheduling::picker::weighted_random::WeightedRandomPicker>(),
 ];

@@ -105,11 +105,11 @@ fn reading(served: &Served, limits: &Limits) -> Option<Reading> {
     if headers.contains_key(CONTENT_ENCODING) || served.answer.response.body().is_end_stream() {
         return None;
     }
-    let sse = media_type(headers).is_some_and(|t| t.eq_ignore_ascii_case(b"text/event-stream"));
-    let json = media_type(headers).is_some_and(|t| t.eq_ignore_ascii_case(b"application/json"));
-    if !sse && !json {
+    let media_type = media_type(headers)?;
+    if !served.api.answers_with(media_type) {
         return None;
     }
+    let sse = media_type.eq_ignore_ascii_case(b"text/event-stream");
     let restore = served.restore.clone();
     Some(Reading {
         restores: restore.is_some(),

@@ -263,10 +263,10 @@ impl Route {
         }
         let kind = head.get(CONTENT_TYPE.as_str())?;
         let kind = kind.split(|byte| *byte == b';').next()?.trim_ascii();
-        let sse = kind.eq_ignore_ascii_case(b"text/event-stream");
-        if !sse && !kind.eq_ignore_ascii_case(b"application/json") {
+        if !self.api.answers_with(kind) {
             return None;
         }
+        let sse = kind.eq_ignore_ascii_case(b"text/event-stream");
         let whole = [BodyMode::FULL_DUPLEX_STREAMED, BodyMode::BUFFERED].contains(&mode);
         let restore = self.restore.clone().filter(|_| whole);
         Some(Reader {

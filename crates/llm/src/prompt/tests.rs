@@ -1,6 +1,7 @@
 use bytes::Bytes;
 
 use super::*;
+use crate::parse::InferenceRequest;
 
 /// The prompts, each as its text or as its token ids.
 fn prompts(kind: ApiKind, body: &str) -> Result<Vec<String>, String> {
@@ -155,4 +156,55 @@ fn estimates_round_up() {
     let text = Prompt::Text(smallvec![0..4, 9..10]);
     assert_eq!(text.token_estimate(), 2);
     assert_eq!(Prompts::from_iter([tokens, text]).token_estimate(), 5);
+}
+
+#[test]
+fn sglang_takes_token_ids_or_text() {
+    let read = |body: &str| prompts(ApiKind::SglangGenerate, body);
+    for (body, want) in [
+        (r#"{"input_ids":[1,2,3]}"#, vec!["[1, 2, 3]"]),
+        (r#"{"input_ids":[[1],[2,3]]}"#, vec!["[1]", "[2, 3]"]),
+        (r#"{"input_ids":[1],"text":"hello"}"#, vec!["[1]"]),
+        (r#"{"input_ids":null,"text":"hello"}"#, vec!["hello"]),
+        (r#"{"text":["a","b"],"extra_key":null}"#, vec!["a", "b"]),
+    ] {
+        let want = want.into_iter().map(str::to_owned).collect();
+        assert_eq!(read(body), Ok(want), "{body}");
+    }
+    let uint32 = "invalid generate request: input_ids must be an array of uint32 integers";
+    let provided = "invalid generate request: input_ids must be provided";
+    for (body, want) in [
+        ("{}", provided),
+        (r#"{"text":""}"#, provided),
+        (r#"{"text":[1]}"#, provided),
+        (r#"{"input_ids":"1"}"#, uint32),
+        (r#"{"input_ids":[1,-1]}"#, uint32),
+        (r#"{"input_ids":[4294967296]}"#, uint32),
+        (r#"{"input_ids":["1"]}"#, uint32),
+        (r#"{"input_ids":{}}"#, uint32),
+        (
+            r#"{"input_ids":[ ]}"#,
+            "invalid generate request: input_ids cannot be empty",
+        ),
+        (
+            r#"{"input_ids":[1],"extra_key":7}"#,
+            "unsupported generate request: extra_key must be a string",
+        ),
+    ] {
+        assert_eq!(read(body), Err(want.to_owned()), "{body}");
+    }
+}
+
+#[test]
+fn sglang_has_names_of_its_own() {
+    let body = r#"{"input_ids":[1],"extra_key":"t\u0031","cache_salt":"no","stream":true,"sampling_params":{"max_tokens":1,"max_new_tokens":5}}"#;
+    let fields = Fields::scan(Bytes::from_static(body.as_bytes())).unwrap();
+    let request = InferenceRequest::parse(ApiKind::SglangGenerate, &fields).unwrap();
+    assert_eq!(request.cache_salt.as_deref(), Some("t1"));
+    assert_eq!((request.stream, request.max_tokens), (true, Some(5)));
+    for params in ["[{\"max_new_tokens\":5}]", "{\"max_new_tokens\":-1}"] {
+        let body = format!(r#"{{"input_ids":[1],"sampling_params":{params}}}"#);
+        let fields = Fields::scan(Bytes::from(body)).unwrap();
+        assert_eq!(fields.max_tokens(ApiKind::SglangGenerate), None);
+    }
 }

@@ -7,7 +7,7 @@ use bytes::{BufMut, Bytes, BytesMut};
 
 use super::rename::{Places, Renaming};
 use crate::sse::{Event, Piece, SseScanner};
-use crate::usage::Usage;
+use crate::usage::{Counts, Usage};
 
 /// Reads a response that is a stream of events.
 #[derive(Debug)]
@@ -18,8 +18,9 @@ pub(super) struct EventReader {
 }
 
 /// What the events said so far.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Seen {
+    counts: Counts,
     usage: Usage,
     count: u64,
 }
@@ -27,10 +28,14 @@ struct Seen {
 // === impl EventReader ===
 
 impl EventReader {
-    pub(super) fn new(renaming: Option<Renaming>) -> Self {
+    pub(super) fn new(counts: Counts, renaming: Option<Renaming>) -> Self {
         Self {
             scanner: SseScanner::new(),
-            seen: Seen::default(),
+            seen: Seen {
+                counts,
+                usage: Usage::default(),
+                count: 0,
+            },
             renaming,
         }
     }
@@ -121,7 +126,7 @@ impl Seen {
             return;
         }
         self.count += 1;
-        if let Some(usage) = Usage::from_document(data) {
+        if let Some(usage) = Usage::from_document(data, self.counts) {
             self.usage.merge(usage);
         }
     }

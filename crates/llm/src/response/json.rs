@@ -6,7 +6,7 @@ use bytes::{Bytes, BytesMut};
 
 use super::DEFAULT_HOLD_LIMIT;
 use super::rename::Renaming;
-use crate::usage::Usage;
+use crate::usage::{Counts, Usage};
 
 /// Of a document up to this length all is kept, by reference, until its end.
 const WHOLE: usize = 1024 * 1024;
@@ -19,6 +19,7 @@ const TAIL: usize = 64 * 1024;
 pub(super) struct JsonReader {
     /// While it is there, chunks are held back.
     renaming: Option<Renaming>,
+    counts: Counts,
     limit: usize,
     chunks: VecDeque<Bytes>,
     len: usize,
@@ -30,9 +31,10 @@ pub(super) struct JsonReader {
 // === impl JsonReader ===
 
 impl JsonReader {
-    pub(super) fn new(renaming: Option<Renaming>) -> Self {
+    pub(super) fn new(counts: Counts, renaming: Option<Renaming>) -> Self {
         Self {
             renaming,
+            counts,
             limit: DEFAULT_HOLD_LIMIT,
             chunks: VecDeque::new(),
             len: 0,
@@ -68,10 +70,11 @@ impl JsonReader {
         self.chunks.clear();
         self.len = 0;
         let usage = if self.cut {
-            Usage::from_tail(&kept)
+            Usage::from_tail(&kept, self.counts)
         } else {
             // It mostly stands near the end, which saves reading the rest.
-            Usage::from_tail(&kept).or_else(|| Usage::from_document(&kept))
+            Usage::from_tail(&kept, self.counts)
+                .or_else(|| Usage::from_document(&kept, self.counts))
         };
         self.usage.merge(usage.unwrap_or_default());
         match self.renaming.take() {
@@ -95,7 +98,7 @@ impl JsonReader {
                 return;
             }
             self.cut = true;
-            let head = Usage::from_document(&self.join());
+            let head = Usage::from_document(&self.join(), self.counts);
             self.usage.merge(head.unwrap_or_default());
         }
         while let Some(front) = self.chunks.front() {

@@ -4,13 +4,14 @@ use std::sync::Arc;
 
 use http::HeaderName;
 use rand::rngs::SmallRng;
-use suimon_llm::{ApiKind, InferenceRequest, ModelField, ParseError};
+use suimon_llm::{ApiKind, ModelField};
 
 use super::first_header;
+use super::read::Reading;
 use crate::decision::ModelNames;
 use crate::error::PickError;
 use crate::pool::PoolSnapshot;
-use crate::request::{Body, PickRequest};
+use crate::request::PickRequest;
 
 /// Headers that name a model to use instead; the first that is present counts.
 pub const REWRITE_HEADERS: [HeaderName; 2] = [
@@ -22,19 +23,20 @@ pub const REWRITE_HEADERS: [HeaderName; 2] = [
 /// A body that was not read has none, and is refused where a rule or the header could give it one.
 pub(super) fn target(
     request: &PickRequest<'_>,
-    inference: &InferenceRequest<'_>,
+    reading: &Reading<'_>,
     pool: &PoolSnapshot,
     rng: &mut SmallRng,
 ) -> Result<ModelNames, PickError> {
-    if let Body::Invalid(error) = request.body
-        && names_model(inference.kind)
+    let kind = reading.inference.kind;
+    if let Some(error) = &reading.unread
+        && (names_model(kind) || kind.is_vertex())
         && (!pool.rewrites.is_empty() || rewrite_header(request).is_some())
     {
         // An engine may read what is not read here, such as UTF-16: its model must not slip past.
-        return Err(ParseError::from(*error).into());
+        return Err(error.clone().into());
     }
-    let named = names_model(inference.kind) && matches!(request.body, Body::Fields(_));
-    let (incoming, replace) = match &inference.model {
+    let named = names_model(kind) && reading.unread.is_none();
+    let (incoming, replace) = match &reading.inference.model {
         ModelField::Name { name, range } => (*name, range.clone()),
         ModelField::Missing { insert } => ("", insert.clone()),
         ModelField::NotAString if named => return Err(PickError::ModelNotAString),
@@ -43,6 +45,9 @@ pub(super) fn target(
     };
     let incoming: Arc<str> = Arc::from(incoming);
     if !named {
+        if kind.is_vertex() && would_rename(request, pool, &incoming) {
+            return Err(PickError::ModelFixed);
+        }
         return Ok(ModelNames {
             target: Arc::clone(&incoming),
             incoming,
@@ -70,10 +75,18 @@ fn rewrite_header<'a>(request: &PickRequest<'a>) -> Option<&'a str> {
     first_header(request.headers, &REWRITE_HEADERS).filter(|model| !model.is_empty())
 }
 
+/// Whether a rule or the header may give the request another model than `incoming`.
+fn would_rename(request: &PickRequest<'_>, pool: &PoolSnapshot, incoming: &str) -> bool {
+    match pool.rewrites.rule(incoming) {
+        Some(rule) => rule.targets.iter().any(|(target, _)| &**target != incoming),
+        None => rewrite_header(request).is_some_and(|target| target != incoming),
+    }
+}
+
 /// Whether a request to this API has to name a model.
 const fn names_model(kind: ApiKind) -> bool {
     !matches!(
         kind,
-        ApiKind::CountTokens | ApiKind::Conversations | ApiKind::Opaque
-    )
+        ApiKind::CountTokens | ApiKind::Conversations | ApiKind::SglangGenerate | ApiKind::Opaque
+    ) && !kind.is_grpc()
 }

@@ -135,11 +135,20 @@ fn a_strict_front_door_is_told_what_is_wrong_with_a_body() {
             r#"{"model":"m","token_ids":[]}"#,
             "invalid generate request: must have non-empty token_ids field",
         ),
-        (CHAT, "[1]", "request body must be a JSON object"),
+        (
+            CHAT,
+            "[1]",
+            "error unmarshaling request bodyMap: request body must be a JSON object",
+        ),
+        (
+            "/v1/messages",
+            "no healthy upstream",
+            "error unmarshaling request body: request body must be a JSON object",
+        ),
         (
             CHAT,
             r#"{"model":"m""#,
-            "request body is not valid JSON: unexpected end",
+            "error unmarshaling request bodyMap: request body is not valid JSON: unexpected end",
         ),
     ] {
         let error = pool.pick(&Ask::raw(path, body).strict()).unwrap_err();

@@ -7,6 +7,8 @@ mod apis;
 #[cfg(test)]
 mod conversation;
 #[cfg(test)]
+mod grpc;
+#[cfg(test)]
 mod laws;
 #[cfg(test)]
 mod ledger;

@@ -175,12 +175,13 @@ impl Pool {
             Some(Ok(fields)) => Body::Fields(fields),
             Some(Err(error)) => Body::Invalid(error),
         };
+        let bytes = ask.body.clone().unwrap_or_default();
         self.picker.pick_now(&PickRequest {
             id: "request-1",
             route: "test/route",
             method: &http::Method::POST,
             query: None,
-            bytes: &Bytes::new(),
+            bytes: &bytes,
             path: &ask.path,
             headers: &ask.headers,
             body,

@@ -182,7 +182,11 @@ schedulingProfiles:
 fn the_newest_records_are_kept() {
     let pool = Pool::recorded(STANDARD, 2, 7, 2);
     let picked: Vec<_> = (0..3)
-        .map(|number| pool.pick(&Ask::prompt(&number.to_string())).unwrap())
+        .map(|number| {
+            // Of more in a second than there is room for, only a sample is kept.
+            pool.wait(Duration::from_secs(1));
+            pool.pick(&Ask::prompt(&number.to_string())).unwrap()
+        })
         .collect();
     let newest = pool.recorder.newest(9);
     let records = picked.iter().rev().take(2).map(|one| one.record.as_ref());
