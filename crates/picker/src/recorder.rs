@@ -26,6 +26,9 @@ pub struct Recorder {
     ring: Mutex<VecDeque<Arc<Record>>>,
 }
 
+/// So many decisions a second are cheap to write down, however few are kept.
+const LEAST_A_SECOND: usize = 256;
+
 /// Pools with more endpoints than this keep a sample of their decisions: the records of a thousand
 /// endpoints would cost more than the pick itself.
 const FULL_RECORDS_UP_TO: usize = 64;
@@ -34,12 +37,16 @@ const FULL_RECORDS_UP_TO: usize = 64;
 
 impl Recorder {
     /// Keeps the newest `limit` decisions; 0 keeps none and costs nothing. Of more than `limit` a
-    /// second, or in a pool of more than 64 endpoints, a sample is kept.
+    /// second, and more than 256, or in a pool of more than 64 endpoints, a sample is kept.
     #[must_use]
     pub fn new(limit: usize) -> Self {
         Self {
             limit,
-            quota: Quota::new(limit),
+            quota: Quota::new(if limit == 0 {
+                0
+            } else {
+                limit.max(LEAST_A_SECOND)
+            }),
             ring: Mutex::new(VecDeque::with_capacity(limit)),
         }
     }
