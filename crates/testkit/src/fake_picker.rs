@@ -47,6 +47,7 @@ struct State {
     script: Box<Script>,
     heard: Mutex<Vec<ProcessingRequest>>,
     open: Mutex<usize>,
+    closing: tokio::sync::Notify,
 }
 
 /// A header with the pick, and the metadata of the same content.
@@ -153,6 +154,7 @@ impl FakePicker {
             script: Box::new(script),
             heard: Mutex::default(),
             open: Mutex::default(),
+            closing: tokio::sync::Notify::new(),
         });
         let serving = Arc::clone(&state);
         std::thread::spawn(move || {
@@ -183,6 +185,11 @@ impl FakePicker {
         lock(&self.state.heard).clone()
     }
 
+    /// Closes all connections, at once and without a word.
+    pub fn close_connections(&self) {
+        self.state.closing.notify_waiters();
+    }
+
     /// Streams that have not ended.
     #[must_use]
     pub fn open(&self) -> usize {
@@ -197,7 +204,14 @@ impl State {
         let Ok(mut connection) = h2::server::handshake(stream).await else {
             return;
         };
-        while let Some(Ok((request, respond))) = connection.accept().await {
+        loop {
+            let accepted = tokio::select! {
+                accepted = connection.accept() => accepted,
+                () = self.closing.notified() => return,
+            };
+            let Some(Ok((request, respond))) = accepted else {
+                return;
+            };
             let state = Arc::clone(&self);
             tokio::spawn(async move {
                 *lock(&state.open) += 1;
