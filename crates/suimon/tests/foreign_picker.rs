@@ -1,19 +1,15 @@
 //! A pool whose picker is somebody else's: what the picker is told, and what it may change.
 
-#![expect(
-    clippy::panic,
-    clippy::unwrap_used,
-    reason = "a test fails by it, in its helpers too"
-)]
+#![expect(clippy::panic, reason = "a test fails by it, in its helpers too")]
 
 use std::net::SocketAddr;
 use std::sync::Mutex;
 
 use suimon_extproc::message::{
-    BodyMode, CommonResponse, HeaderMutation, HttpHeaders, Metadata, Part, ProcessingRequest,
+    BodyMode, BodyMutation, CommonResponse, HeaderMutation, HttpHeaders, Part, ProcessingRequest,
     ProcessingResponse, Reply,
 };
-use suimon_testkit::fake_picker::{chunk, well_behaved};
+use suimon_testkit::fake_picker::{chunk, picked, well_behaved};
 use suimon_testkit::{
     Act, Answer, FakePicker, FakeServer, Gateway, assert_eventually, chat_body, documents, get,
     post,
@@ -108,7 +104,7 @@ fn it_is_told_everything_and_who_served() {
         panic!("{response:?}")
     };
     assert_eq!(value(head, ":status"), "200");
-    let served = response.metadata.as_ref().map(Metadata::clone).unwrap();
+    let served = response.metadata.as_ref().unwrap();
     let served = served.get("envoy.lb", "x-gateway-destination-endpoint-served");
     assert_eq!(
         served.unwrap().as_text(),
@@ -274,4 +270,30 @@ fn connections_that_the_picker_closed_are_replaced() {
         picker.close_connections();
     }
     assert_eq!(server.requests().len(), 20);
+}
+
+/// The limit of gRPC libraries is 4 MiB a message; that of the gateway counts.
+#[test]
+fn a_body_of_many_megabytes_comes_back_in_one_message() {
+    let server = FakeServer::start(|_| Answer::json("{}"));
+    let destination = server.address.to_string();
+    let held = Mutex::default();
+    let large = "x".repeat(5 << 20);
+    let body = bytes::Bytes::from(large.clone());
+    let picker = FakePicker::start(move |part| match part {
+        Part::RequestBody(chunk) if chunk.end_of_stream => {
+            let replaced = CommonResponse {
+                body: Some(BodyMutation::Replace(body.clone())),
+                ..CommonResponse::default()
+            };
+            vec![picked(&destination), say(Reply::RequestBody(replaced))]
+        }
+        other => well_behaved(&destination, &held, other),
+    });
+    let gateway = gateway(&[&server], picker.address);
+    assert_eq!(
+        gateway.ask(post("/v1/chat/completions", "{}", "")).status(),
+        200
+    );
+    assert!(server.last().body == large.as_bytes());
 }

@@ -18,7 +18,7 @@ use suimon_testkit::fake_picker::{chunk, picked, well_behaved};
 use suimon_testkit::ports::free_port;
 use suimon_testkit::{
     Act, Answer, FakePicker, FakeServer, Gateway, Wire, assert_eventually, chat_body, documents,
-    post,
+    get, post,
 };
 
 const BINARY: &str = env!("CARGO_BIN_EXE_suimon");
@@ -372,4 +372,42 @@ faults! {
         let (destination, held) = (scene.second.address.to_string(), Mutex::default());
         Picker::Fake(FakePicker::start_tls(move |part| well_behaved(&destination, &held, part)))
     }, open: ITS_CHOICE, closed: ITS_CHOICE;
+}
+
+/// Whatever the request is: without a body, small, or larger than every window on the way.
+#[test]
+fn each_kind_of_request_survives() {
+    let error = |scene: &Scene| faulty(scene, on_head(vec![Act::Error(14)]));
+    let empty = |scene: &Scene| picking(scene, String::new());
+    let refused = |_: &Scene| Picker::At(([127, 0, 0, 1], free_port()).into());
+    let pickers: [&dyn Fn(&Scene) -> Picker; 3] = [&error, &empty, &refused];
+    let bodies = [None, Some(100), Some(1 << 20)];
+    for make in pickers {
+        for (mode, status) in [(Mode::FailOpen, 200), (Mode::FailClose, 503)] {
+            let scene = Scene::new();
+            let picker = make(&scene);
+            let address = match &picker {
+                Picker::Fake(fake) => fake.address,
+                Picker::At(address) => *address,
+            };
+            let gateway = Gateway::start(BINARY, &scene.documents(address, mode, "plaintext"));
+            for size in bodies {
+                let body = size.map(|size| "y".repeat(size));
+                let answer = gateway.ask(match &body {
+                    Some(body) => post("/v1/chat/completions", body, ""),
+                    None => get("/v1/models", ""),
+                });
+                assert_eq!(
+                    answer.status(),
+                    status,
+                    "{mode:?}, {size:?}: {}",
+                    answer.text()
+                );
+                let got = [scene.first.requests(), scene.second.requests()].concat();
+                let newest = |body: &str| got.iter().any(|got| got.body == body.as_bytes());
+                let arrived = newest(body.as_deref().unwrap_or_default());
+                assert_eq!(arrived, status == 200, "{mode:?}, {size:?}");
+            }
+        }
+    }
 }
