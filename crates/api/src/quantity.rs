@@ -12,14 +12,6 @@ pub struct Quantity(pub u64);
 
 // === impl Quantity ===
 
-impl Quantity {
-    /// Reads one as it stands in documents and flags; `None`: it is none.
-    #[must_use]
-    pub fn parse(text: &str) -> Option<Self> {
-        parse(text).map(Self)
-    }
-}
-
 impl<'de> Deserialize<'de> for Quantity {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct Visitor;

@@ -1,7 +1,5 @@
 //! Commands and flags.
 
-mod epp;
-
 use std::net::IpAddr;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -10,8 +8,6 @@ use clap::{Args, Parser, Subcommand};
 use suimon_picker::Registry;
 
 use crate::{check, schema, wire};
-
-pub use epp::{EppArgs, PeerArgs};
 
 /// Sends each request to the model server that serves it best, and shows why.
 #[derive(Debug, Parser)]
@@ -45,8 +41,6 @@ pub enum Command {
     Up(UpArgs),
     /// Run a gateway from Kubernetes documents in a file or folder
     Gateway(GatewayArgs),
-    /// Run an endpoint picker for Envoy, in the place of llm-d-router's
-    Epp(Box<EppArgs>),
     /// Validate documents and show what they amount to
     Check(CheckArgs),
     /// Run one simulated model server
@@ -238,7 +232,6 @@ impl Command {
         match self {
             Self::Up(args) => wire::up::run(&args, registry).map(|()| ExitCode::SUCCESS),
             Self::Gateway(args) => wire::gateway::run(&args, registry).map(|()| ExitCode::SUCCESS),
-            Self::Epp(args) => wire::epp::run(&args, registry).map(|()| ExitCode::SUCCESS),
             Self::Check(args) => check::run(&args, &registry),
             Self::Sim(args) => wire::sim::run(*args).map(|()| ExitCode::SUCCESS),
             Self::Schema(args) => schema::write(&args.out, &registry).map(|()| ExitCode::SUCCESS),

@@ -4,7 +4,7 @@ use std::io::IsTerminal;
 
 use tracing_subscriber::EnvFilter;
 
-use crate::cli::{Cli, Command};
+use crate::cli::Cli;
 
 /// Variable with a log filter.
 const FILTER: &str = "SUIMON_LOG";
@@ -12,11 +12,7 @@ const FILTER: &str = "SUIMON_LOG";
 /// Starts logging to standard error. A filter that cannot be read is named and replaced by `info`.
 pub(crate) fn start(cli: &Cli) {
     let written = cli.log.clone().or_else(|| std::env::var(FILTER).ok());
-    let asked = match &cli.command {
-        Command::Epp(args) => args.log_filter(),
-        _ => None,
-    };
-    let filter = written.as_deref().or(asked).unwrap_or("info");
+    let filter = written.as_deref().unwrap_or("info");
     let filter = EnvFilter::try_new(filter).unwrap_or_else(|error| {
         eprintln!("log filter `{filter}`: {error}; `info` is used, or as in `suimon_proxy=debug`");
         EnvFilter::new("info")

@@ -29,46 +29,6 @@ impl MetricsObserver {
     }
 }
 
-impl MetricsObserver {
-    fn key(&self, model: &str, target_model: &str, priority: i32) -> RequestKey {
-        RequestKey {
-            model: self.metrics.models.admit(model),
-            target_model: self.metrics.models.admit(target_model),
-            priority,
-        }
-    }
-}
-
-impl suimon_extproc::Observer for MetricsObserver {
-    fn ended(&self, end: &suimon_extproc::Ended<'_>) {
-        if let Some(pick) = end.pick {
-            self.metrics.pick_duration.observe(pick.as_secs_f64());
-        }
-        let usage = end.usage.unwrap_or_default();
-        self.metrics
-            .request(&self.key(end.model, end.target_model, end.priority))
-            .ended(&Ended {
-                error: end.reason.map(|reason| reason.row().label),
-                duration: end.duration,
-                first_byte: end.first_byte,
-                streamed: end.streamed,
-                request_bytes: end.request_bytes,
-                response_bytes: end.response_bytes,
-                prompt_tokens: usage.prompt,
-                cached_tokens: usage.cached,
-                completion_tokens: usage.completion,
-            });
-    }
-
-    fn connection_opened(&self) {
-        self.metrics.connections.inc();
-    }
-
-    fn connection_closed(&self) {
-        self.metrics.connections.dec();
-    }
-}
-
 impl Observer for MetricsObserver {
     fn request_ended(&self, end: &RequestEnd<'_>) {
         let labels = RouteLabels {
@@ -83,19 +43,22 @@ impl Observer for MetricsObserver {
         if !end.is_pool {
             return;
         }
-        self.metrics
-            .request(&self.key(end.model, end.target_model, end.priority))
-            .ended(&Ended {
-                error: end.reason.map(|reason| reason.row().label),
-                duration: end.duration,
-                first_byte: end.first_byte,
-                streamed: end.streamed,
-                request_bytes: end.request_bytes,
-                response_bytes: end.response_bytes,
-                prompt_tokens: end.prompt_tokens,
-                cached_tokens: end.cached_tokens,
-                completion_tokens: end.completion_tokens,
-            });
+        let key = RequestKey {
+            model: self.metrics.models.admit(end.model),
+            target_model: self.metrics.models.admit(end.target_model),
+            priority: end.priority,
+        };
+        self.metrics.request(&key).ended(&Ended {
+            error: end.reason.map(|reason| reason.row().label),
+            duration: end.duration,
+            first_byte: end.first_byte,
+            streamed: end.streamed,
+            request_bytes: end.request_bytes,
+            response_bytes: end.response_bytes,
+            prompt_tokens: end.prompt_tokens,
+            cached_tokens: end.cached_tokens,
+            completion_tokens: end.completion_tokens,
+        });
     }
 
     fn retried(&self, _: Option<&str>) {

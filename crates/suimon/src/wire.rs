@@ -1,7 +1,6 @@
 //! Files → world → pools and snapshot; and the long-running commands. Explicit construction: each
 //! part is made here and handed to those that need it.
 
-pub mod epp;
 pub mod gateway;
 pub mod load;
 pub mod pools;

@@ -19,7 +19,6 @@ pub struct Question {
     pub(super) scanned: Option<Result<Fields, ScanError>>,
     pub(super) subset: Option<Subset>,
     pub(super) received: Instant,
-    pub(super) unreadable: Unreadable,
 }
 
 // === impl Question ===
@@ -41,7 +40,8 @@ impl Question {
                 Some(Err(error)) => Body::Invalid(error),
             },
             bytes: &self.body,
-            unreadable: self.unreadable,
+            // Peers know the error of this front door, so the model server does not get to answer.
+            unreadable: Unreadable::Refuse,
             received: self.received,
             subset: self.subset.as_ref(),
         }
