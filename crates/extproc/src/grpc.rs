@@ -14,6 +14,7 @@ pub(crate) enum Code {
     NotFound = 5,
     Unimplemented = 12,
     Internal = 13,
+    Unavailable = 14,
 }
 
 /// The method of external processing.

@@ -21,6 +21,6 @@ pub mod session;
 mod wire;
 
 pub use client::{ClientError, ClientTls, RemotePicker, RemoteSettings};
-pub use server::{Health, Options, Parts, Server, Serving, Transport, Upgrade};
+pub use server::{Health, Options, Parts, Server, Services, Serving, Transport, Upgrade};
 pub use session::{Destinations, Ended, Observer, Reading, Session, Settings, Silent};
 pub use wire::DecodeError;

@@ -22,6 +22,7 @@ mod worker;
 use std::io;
 use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -35,7 +36,7 @@ use worker::Worker;
 
 pub use accept::Upgrade;
 pub use health::{Health, Serving};
-pub use options::Options;
+pub use options::{Options, Services};
 
 /// A server that runs.
 #[derive(Debug)]
@@ -62,6 +63,8 @@ pub(crate) struct Shared {
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) options: Options,
     pub(crate) draining: watch::Sender<bool>,
+    /// Requests whose streams are open.
+    pub(crate) requests: AtomicUsize,
 }
 
 /// Whom a server asks and tells.
@@ -106,6 +109,7 @@ impl Server {
             health: parts.health,
             clock: Arc::new(SystemClock),
             draining: watch::Sender::new(false),
+            requests: AtomicUsize::new(0),
             options,
         });
         let count = shared.options.workers.unwrap_or_else(|| {
@@ -151,8 +155,14 @@ impl Server {
         workers.map(|worker| worker.open()).sum()
     }
 
-    /// Stops accepting, asks peers to open no more streams, lets those that are open end for at most
-    /// `limit`, then ends everything. Gives the number of connections that had to be cut.
+    /// Requests whose streams are open. A stream that a proxy has opened in advance is none.
+    #[must_use]
+    pub fn requests(&self) -> usize {
+        self.shared.requests.load(Ordering::Relaxed)
+    }
+
+    /// Stops accepting, asks peers to open no more streams, ends streams without a request, lets the
+    /// others end for at most `limit`, then ends everything. Gives the number of connections that had to be cut.
     pub async fn drain(&self, limit: Duration) -> usize {
         let Some(threads) = self.threads.lock().take() else {
             return 0;

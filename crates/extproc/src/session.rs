@@ -151,6 +151,12 @@ impl Session {
         self.refuse(&refusal, pending.grpc, out)
     }
 
+    /// Whether a request has begun.
+    #[must_use]
+    pub fn has_begun(&self) -> bool {
+        !matches!(self.phase, Phase::Begin)
+    }
+
     /// Whether a decision is waited for. It no longer is once the exchange has gone on without one.
     #[must_use]
     pub fn is_picking(&self) -> bool {
@@ -348,7 +354,7 @@ impl Session {
     }
 
     fn ask(&mut self, intake: Intake, at: At, now: Instant) -> Next {
-        let (question, pending) = intake.ask(at, &self.modes);
+        let (question, pending) = intake.ask(at, &self.modes, &self.settings);
         self.account.asked(pending.body.len(), now);
         self.phase = Phase::Picking(Box::new(pending));
         Next::Pick(Box::new(question))

@@ -13,7 +13,7 @@ use tokio::sync::watch;
 use super::accept::Upgrade;
 use super::stream::{Stream, encodes};
 use super::worker::Arrival;
-use super::{Shared, Transport, health, process};
+use super::{Services, Shared, Transport, health, process};
 use crate::grpc::{Code, PROCESS};
 
 /// Bytes of a stream that a peer may send ahead of us.
@@ -98,7 +98,7 @@ async fn serve<T: Transport>(
     }
 }
 
-async fn drains(draining: &mut watch::Receiver<bool>) {
+pub(super) async fn drains(draining: &mut watch::Receiver<bool>) {
     // The sender lives as long as this connection.
     let _ = draining.wait_for(|draining| *draining).await;
 }
@@ -116,14 +116,15 @@ fn dispatch(request: Request<RecvStream>, mut respond: SendResponse<Bytes>, shar
         stream.refuse(Code::Unimplemented, "no compression is understood");
         return;
     }
+    let services = shared.options.services;
     match head.uri.path() {
-        PROCESS => {
+        PROCESS if services != Services::Health => {
             tokio::spawn(process::run(stream, shared));
         }
-        "/grpc.health.v1.Health/Check" => {
+        "/grpc.health.v1.Health/Check" if services != Services::Processing => {
             tokio::spawn(health::check(stream, shared));
         }
-        "/grpc.health.v1.Health/List" => {
+        "/grpc.health.v1.Health/List" if services != Services::Processing => {
             tokio::spawn(health::list(stream, shared));
         }
         _ => stream.refuse(Code::Unimplemented, "no such method"),

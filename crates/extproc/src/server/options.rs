@@ -5,11 +5,25 @@ use std::time::Duration;
 
 use crate::session::Settings;
 
+/// Which services a server has.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Services {
+    /// External processing and health.
+    #[default]
+    All,
+    /// External processing alone.
+    Processing,
+    /// Health alone.
+    Health,
+}
+
 /// How to run.
 #[derive(Debug, Clone)]
 pub struct Options {
     /// Worker threads; `None`: one a core.
     pub workers: Option<usize>,
+    /// Which services there are.
+    pub services: Services,
     /// Settings of each stream.
     pub settings: Arc<Settings>,
     /// Open connections at most; the next one waits until another has ended.
@@ -26,6 +40,7 @@ impl Default for Options {
     fn default() -> Self {
         Self {
             workers: None,
+            services: Services::default(),
             settings: Arc::default(),
             // A proxy has one for each of its threads.
             connections: 10_000,

@@ -2,23 +2,25 @@
 //! when the session says so.
 
 use std::sync::Arc;
-
-use suimon_picker::Clock;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
 
 use super::Shared;
+use super::connection::drains;
 use super::stream::{Broken, Inbox, Outbox, Stream};
 use crate::codec::Message;
 use crate::grpc::{Code, FrameError, frame};
 use crate::message::ProcessingRequest;
-use crate::session::{Next, Observer, Question, Replies, Session};
+use crate::session::{Next, Question, Replies, Session};
 
 /// A session whose account is closed however its stream ends, also when its future is dropped.
 struct Live {
     session: Session,
-    clock: Arc<dyn Clock>,
-    observer: Arc<dyn Observer>,
+    shared: Arc<Shared>,
     /// Not sent yet.
     replies: Replies,
+    /// Whether it counts as a request that is open.
+    counted: bool,
 }
 
 /// How a stream ends.
@@ -28,6 +30,9 @@ enum End {
     /// The peer is gone or says no more.
     Gone,
 }
+
+/// Time that the first message of a stream gets once the server drains.
+const FIRST_MESSAGE: Duration = Duration::from_secs(1);
 
 /// Replies that are written as one.
 const MAX_WRITE: usize = 8;
@@ -41,8 +46,8 @@ pub(crate) async fn run(stream: Stream, shared: Arc<Shared>) {
         mut inbox,
         mut outbox,
     } = stream;
-    let mut live = Live::new(&shared);
-    match live.walk(&mut inbox, &mut outbox, &shared).await {
+    let mut live = Live::new(shared);
+    match live.walk(&mut inbox, &mut outbox).await {
         Ok(End::Status(code, message)) => outbox.end(code, message),
         Ok(End::Gone) => outbox.end(Code::Ok, ""),
         Err(Broken::Frame(FrameError::Compressed)) => {
@@ -55,12 +60,12 @@ pub(crate) async fn run(stream: Stream, shared: Arc<Shared>) {
 // === impl Live ===
 
 impl Live {
-    fn new(shared: &Shared) -> Self {
+    fn new(shared: Arc<Shared>) -> Self {
         Self {
             session: Session::new(Arc::clone(&shared.options.settings)),
-            clock: Arc::clone(&shared.clock),
-            observer: Arc::clone(&shared.observer),
+            shared,
             replies: Replies::new(),
+            counted: false,
         }
     }
 
@@ -68,12 +73,11 @@ impl Live {
         &mut self,
         inbox: &mut Inbox,
         outbox: &mut Outbox,
-        shared: &Shared,
     ) -> Result<End, Broken> {
         loop {
             let mut next = self.read(inbox)?;
             if let Next::Pick(question) = next {
-                let Some(after) = self.pick(&question, inbox, shared).await? else {
+                let Some(after) = self.pick(&question, inbox).await? else {
                     return Ok(End::Gone);
                 };
                 next = after;
@@ -92,9 +96,33 @@ impl Live {
                 Next::End => return Ok(End::Status(Code::Ok, "")),
                 Next::Unsupported(why) => return Ok(End::Status(Code::InvalidArgument, why)),
             }
-            if !inbox.more().await? {
+            let more = tokio::select! {
+                biased;
+                more = inbox.more() => more?,
+                () = self.is_idle() => {
+                    return Ok(End::Status(Code::Unavailable, "the server ends"));
+                }
+            };
+            if !more {
                 return Ok(End::Gone);
             }
+        }
+    }
+
+    /// Comes to an end when the server drains and no request has begun.
+    async fn is_idle(&self) {
+        if self.session.has_begun() {
+            return std::future::pending().await;
+        }
+        drains(&mut self.shared.draining.subscribe()).await;
+        // The first message may be on its way.
+        tokio::time::sleep(FIRST_MESSAGE).await;
+    }
+
+    fn count(&mut self) {
+        if !self.counted && self.session.has_begun() {
+            self.counted = true;
+            self.shared.requests.fetch_add(1, Ordering::Relaxed);
         }
     }
 
@@ -103,14 +131,14 @@ impl Live {
         &mut self,
         question: &Question,
         inbox: &mut Inbox,
-        shared: &Shared,
     ) -> Result<Option<Next>, Broken> {
+        let shared = Arc::clone(&self.shared);
         let mut picking = shared.picker.pick(question.request());
         loop {
             tokio::select! {
                 biased;
                 decided = &mut picking => {
-                    let now = self.clock.now();
+                    let now = shared.clock.now();
                     return Ok(Some(self.session.picked(decided, now, &mut self.replies)));
                 }
                 more = inbox.more() => {
@@ -144,8 +172,10 @@ impl Live {
                     return Ok(Next::Unsupported("a message cannot be read"));
                 }
             };
-            let now = self.clock.now();
-            match self.session.on(message, now, &mut self.replies) {
+            let now = self.shared.clock.now();
+            let next = self.session.on(message, now, &mut self.replies);
+            self.count();
+            match next {
                 Next::Wait => {}
                 next => return Ok(next),
             }
@@ -166,9 +196,12 @@ impl Live {
 
 impl Drop for Live {
     fn drop(&mut self) {
-        let now = self.clock.now();
+        let now = self.shared.clock.now();
         if let Some(end) = self.session.close(now) {
-            self.observer.ended(&end);
+            self.shared.observer.ended(&end);
+        }
+        if self.counted {
+            self.shared.requests.fetch_sub(1, Ordering::Relaxed);
         }
     }
 }

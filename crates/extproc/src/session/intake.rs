@@ -168,7 +168,12 @@ impl Intake {
     }
 
     /// The question, and what has to wait for its answer.
-    pub(super) fn ask(self, at: At, modes: &ProtocolConfig) -> (Question, Pending) {
+    pub(super) fn ask(
+        self,
+        at: At,
+        modes: &ProtocolConfig,
+        settings: &Settings,
+    ) -> (Question, Pending) {
         let grpc = self.grpc();
         let body = join(self.frames, self.size);
         let pending = Pending {
@@ -189,8 +194,9 @@ impl Intake {
             body: body.clone(),
             headers: self.headers,
             scanned: (!body.is_empty()).then(|| Fields::scan(body)),
-            subset: self.subset,
+            subset: self.subset.filter(|_| settings.subsets),
             received: self.received,
+            unreadable: settings.unreadable,
         };
         (question, pending)
     }

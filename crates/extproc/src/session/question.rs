@@ -19,6 +19,7 @@ pub struct Question {
     pub(super) scanned: Option<Result<Fields, ScanError>>,
     pub(super) subset: Option<Subset>,
     pub(super) received: Instant,
+    pub(super) unreadable: Unreadable,
 }
 
 // === impl Question ===
@@ -40,8 +41,7 @@ impl Question {
                 Some(Err(error)) => Body::Invalid(error),
             },
             bytes: &self.body,
-            // Peers know the error of this front door, so the model server does not get to answer.
-            unreadable: Unreadable::Refuse,
+            unreadable: self.unreadable,
             received: self.received,
             subset: self.subset.as_ref(),
         }

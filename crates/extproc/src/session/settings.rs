@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use suimon_llm::Budget;
+use suimon_picker::Unreadable;
 
 /// Settings of all sessions of a server.
 #[derive(Debug, Clone)]
@@ -15,6 +16,10 @@ pub struct Settings {
     pub reading: Reading,
     /// How many endpoints the proxy is told.
     pub destinations: Destinations,
+    /// What becomes of a request whose body cannot be read, where its model is not needed.
+    pub unreadable: Unreadable,
+    /// Whether the proxy may say which endpoints come into question.
+    pub subsets: bool,
 }
 
 /// Whether responses are read.
@@ -56,6 +61,8 @@ impl Default for Settings {
             budget: Arc::new(Budget::new(BUDGET)),
             reading: Reading::default(),
             destinations: Destinations::default(),
+            unreadable: Unreadable::Pass,
+            subsets: true,
         }
     }
 }
