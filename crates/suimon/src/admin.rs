@@ -143,14 +143,14 @@ impl AdminState {
 // === impl Admin ===
 
 impl Admin {
-    /// Binds and serves on the caller's runtime.
+    /// Binds and serves on the caller's runtime. `flag` chooses the port, for the error.
     ///
     /// # Errors
     /// The port is taken.
-    pub async fn start(address: SocketAddr, state: AdminState) -> anyhow::Result<Self> {
+    pub async fn start(address: SocketAddr, state: AdminState, flag: &str) -> anyhow::Result<Self> {
         let listener = TcpListener::bind(address).await;
         let listener = listener.with_context(|| {
-            format!("the admin server cannot listen on `{address}`; --admin-port takes another")
+            format!("the admin server cannot listen on `{address}`; {flag} takes another")
         })?;
         let address = listener.local_addr()?;
         let task = tokio::spawn(serve(listener, Arc::new(state)));

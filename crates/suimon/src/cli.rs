@@ -1,5 +1,7 @@
 //! Commands and flags.
 
+pub mod epp;
+
 use std::net::IpAddr;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -19,6 +21,7 @@ Examples:
   suimon up                                          three simulated replicas behind a gateway
   suimon up --endpoint http://10.0.0.5:8000 --endpoint http://10.0.0.6:8000
   suimon gateway --config gateway.yaml               Kubernetes documents from a file or folder
+  suimon epp --pool-name pool --config-file epp.yaml the picker alone, behind Envoy
   suimon check gateway.yaml --effective              what a configuration amounts to"
 )]
 pub struct Cli {
@@ -41,6 +44,8 @@ pub enum Command {
     Up(UpArgs),
     /// Run a gateway from Kubernetes documents in a file or folder
     Gateway(GatewayArgs),
+    /// Run the endpoint picker alone, behind Envoy or any gateway that speaks its external processing
+    Epp(Box<epp::EppArgs>),
     /// Validate documents and show what they amount to
     Check(CheckArgs),
     /// Run one simulated model server
@@ -232,6 +237,7 @@ impl Command {
         match self {
             Self::Up(args) => wire::up::run(&args, registry).map(|()| ExitCode::SUCCESS),
             Self::Gateway(args) => wire::gateway::run(&args, registry).map(|()| ExitCode::SUCCESS),
+            Self::Epp(args) => wire::epp::run(&args, registry).map(|()| ExitCode::SUCCESS),
             Self::Check(args) => check::run(&args, &registry),
             Self::Sim(args) => wire::sim::run(*args).map(|()| ExitCode::SUCCESS),
             Self::Schema(args) => schema::write(&args.out, &registry).map(|()| ExitCode::SUCCESS),

@@ -1,7 +1,9 @@
-//! What the data plane tells, into metrics.
+//! What the data plane and the external processor tell, into metrics.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
+use suimon_extproc as extproc;
 use suimon_proxy::{Observer, RequestEnd};
 use suimon_telemetry::metrics::{Ended, RequestKey, RouteLabels};
 use suimon_telemetry::{BoundedSet, Metrics};
@@ -15,6 +17,15 @@ pub struct MetricsObserver {
 }
 
 const ROUTES: usize = 10_000;
+
+/// Records what the external processor tells, under the same names.
+#[derive(Debug)]
+pub struct ProcessorObserver {
+    metrics: Arc<Metrics>,
+    /// Stands where a gateway has the route, which only the proxy knows.
+    pool: Arc<str>,
+    ended: AtomicU64,
+}
 
 // === impl MetricsObserver ===
 
@@ -63,6 +74,66 @@ impl Observer for MetricsObserver {
 
     fn retried(&self, _: Option<&str>) {
         self.metrics.retries.inc();
+    }
+
+    fn connection_opened(&self) {
+        self.metrics.connections.inc();
+    }
+
+    fn connection_closed(&self) {
+        self.metrics.connections.dec();
+    }
+}
+
+// === impl ProcessorObserver ===
+
+impl ProcessorObserver {
+    /// Records the requests of `pool` into `metrics`.
+    #[must_use]
+    pub const fn new(metrics: Arc<Metrics>, pool: Arc<str>) -> Self {
+        Self {
+            metrics,
+            pool,
+            ended: AtomicU64::new(0),
+        }
+    }
+
+    /// Requests that have ended so far.
+    #[must_use]
+    pub fn ended(&self) -> u64 {
+        self.ended.load(Ordering::Relaxed)
+    }
+}
+
+impl extproc::Observer for ProcessorObserver {
+    fn ended(&self, end: &extproc::Ended<'_>) {
+        self.ended.fetch_add(1, Ordering::Relaxed);
+        let labels = RouteLabels {
+            route: Arc::clone(&self.pool),
+            status: end.status,
+            outcome: end.outcome,
+        };
+        self.metrics.responses.get_or_create(&labels).inc();
+        if let Some(pick) = end.pick {
+            self.metrics.pick_duration.observe(pick.as_secs_f64());
+        }
+        let key = RequestKey {
+            model: self.metrics.models.admit(end.model),
+            target_model: self.metrics.models.admit(end.target_model),
+            priority: end.priority,
+        };
+        let usage = end.usage.unwrap_or_default();
+        self.metrics.request(&key).ended(&Ended {
+            error: end.reason.map(|reason| reason.row().label),
+            duration: end.duration,
+            first_byte: end.first_byte,
+            streamed: end.streamed,
+            request_bytes: end.request_bytes,
+            response_bytes: end.response_bytes,
+            prompt_tokens: usage.prompt,
+            cached_tokens: usage.cached,
+            completion_tokens: usage.completion,
+        });
     }
 
     fn connection_opened(&self) {

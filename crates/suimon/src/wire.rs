@@ -1,6 +1,7 @@
 //! Files → world → pools and snapshot; and the long-running commands. Explicit construction: each
 //! part is made here and handed to those that need it.
 
+pub mod epp;
 pub mod gateway;
 pub mod load;
 pub mod pools;

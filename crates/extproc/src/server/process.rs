@@ -69,11 +69,7 @@ impl Live {
         }
     }
 
-    async fn walk(
-        &mut self,
-        inbox: &mut Inbox,
-        outbox: &mut Outbox,
-    ) -> Result<End, Broken> {
+    async fn walk(&mut self, inbox: &mut Inbox, outbox: &mut Outbox) -> Result<End, Broken> {
         loop {
             let mut next = self.read(inbox)?;
             if let Next::Pick(question) = next {

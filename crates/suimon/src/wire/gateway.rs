@@ -128,7 +128,7 @@ impl Running {
         let bound = Arc::new(AtomicBool::new(false));
         let state = AdminState::new(Arc::clone(&publisher), Arc::clone(&bound));
         let address = (admin.admin_address, admin.admin_port).into();
-        let admin = Admin::start(address, state).await?;
+        let admin = Admin::start(address, state, "--admin-port").await?;
         let drain = Duration::from_secs(data_plane.drain_timeout);
         Ok(Self {
             server,

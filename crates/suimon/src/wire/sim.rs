@@ -15,7 +15,7 @@ pub fn run(args: SimArgs) -> anyhow::Result<()> {
         let admin = match args.admin_port {
             Some(port) => {
                 let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
-                Some(Admin::start(address, AdminState::bare()).await?)
+                Some(Admin::start(address, AdminState::bare(), "--admin-port").await?)
             }
             None => None,
         };

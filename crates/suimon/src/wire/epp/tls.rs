@@ -1,0 +1,283 @@
+//! TLS of the port of external processing: a pair from files, which may change, or one of our own.
+
+use std::convert::Infallible;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+use anyhow::{Context as _, bail};
+use arc_swap::ArcSwap;
+use rcgen::{CertificateParams, DistinguishedName, DnType, ExtendedKeyUsagePurpose, KeyPair};
+use rustls::crypto::CryptoProvider;
+use rustls::server::{ClientHello, ResolvesServerCert};
+use rustls::sign::CertifiedKey;
+use rustls::{CipherSuite, ServerConfig, SupportedProtocolVersion};
+use rustls_pki_types::pem::PemObject as _;
+use rustls_pki_types::{CertificateDer, PrivateKeyDer};
+use suimon_extproc::Upgrade;
+use tokio::net::TcpStream;
+use tokio_rustls::TlsAcceptor;
+use tokio_rustls::server::TlsStream;
+
+use crate::cli::epp::ServingArgs;
+use crate::wire::watch;
+
+/// How connections are secured.
+pub(super) struct Security {
+    config: Arc<ServerConfig>,
+    pair: Arc<Pair>,
+    provider: Arc<CryptoProvider>,
+    /// The folder whose changes are followed.
+    followed: Option<PathBuf>,
+}
+
+/// The pair in use.
+#[derive(Debug)]
+struct Pair(ArcSwap<CertifiedKey>);
+
+/// Shakes hands.
+#[derive(Clone)]
+pub(super) struct Secured(TlsAcceptor);
+
+/// Organisation in certificates of our own, as in the peer's.
+const ORGANISATION: &str = "Inference Ext";
+
+/// Files of `--cert-path`.
+const FILES: [&str; 2] = ["tls.crt", "tls.key"];
+
+/// Quiet after a change of a file, beside what every watch waits: 250 ms in all.
+const QUIET: Duration = Duration::from_millis(150);
+
+/// Clocks differ.
+const DAY: Duration = Duration::from_secs(24 * 60 * 60);
+
+static ONLY_TLS13: &[&SupportedProtocolVersion] = &[&rustls::version::TLS13];
+
+/// Suites of TLS 1.2 that there are, by their names in Go.
+const SUITES: [(&str, CipherSuite); 6] = [
+    (
+        "TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256",
+        CipherSuite::TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256,
+    ),
+    (
+        "TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384",
+        CipherSuite::TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384,
+    ),
+    (
+        "TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256",
+        CipherSuite::TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256,
+    ),
+    (
+        "TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256",
+        CipherSuite::TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256,
+    ),
+    (
+        "TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384",
+        CipherSuite::TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384,
+    ),
+    (
+        "TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256",
+        CipherSuite::TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256,
+    ),
+];
+
+/// Suites that Go knows and that there are not.
+const MISSING: [&str; 16] = [
+    "TLS_RSA_WITH_RC4_128_SHA",
+    "TLS_RSA_WITH_3DES_EDE_CBC_SHA",
+    "TLS_RSA_WITH_AES_128_CBC_SHA",
+    "TLS_RSA_WITH_AES_256_CBC_SHA",
+    "TLS_RSA_WITH_AES_128_CBC_SHA256",
+    "TLS_RSA_WITH_AES_128_GCM_SHA256",
+    "TLS_RSA_WITH_AES_256_GCM_SHA384",
+    "TLS_ECDHE_ECDSA_WITH_RC4_128_SHA",
+    "TLS_ECDHE_ECDSA_WITH_AES_128_CBC_SHA",
+    "TLS_ECDHE_ECDSA_WITH_AES_256_CBC_SHA",
+    "TLS_ECDHE_RSA_WITH_RC4_128_SHA",
+    "TLS_ECDHE_RSA_WITH_3DES_EDE_CBC_SHA",
+    "TLS_ECDHE_RSA_WITH_AES_128_CBC_SHA",
+    "TLS_ECDHE_RSA_WITH_AES_256_CBC_SHA",
+    "TLS_ECDHE_ECDSA_WITH_AES_128_CBC_SHA256",
+    "TLS_ECDHE_RSA_WITH_AES_128_CBC_SHA256",
+];
+
+/// Follows the files of the certificate for ever.
+pub(super) async fn follow(security: Option<&Security>) -> Infallible {
+    let followed = security.and_then(|s| Some((s, s.followed.as_deref()?)));
+    let Some((security, folder)) = followed else {
+        return std::future::pending().await;
+    };
+    let [certificate, key] = FILES.map(|file| watch::path(&folder.join(file)));
+    let (mut certificate, mut key) = match (certificate, key) {
+        (Ok(certificate), Ok(key)) => (certificate, key),
+        (Err(error), _) | (_, Err(error)) => {
+            tracing::error!(%error, "the certificate cannot be watched");
+            return std::future::pending().await;
+        }
+    };
+    loop {
+        tokio::select! {
+            () = certificate.next() => {}
+            () = key.next() => {}
+        }
+        tokio::time::sleep(QUIET).await;
+        match read(folder, &security.provider) {
+            Ok(pair) => {
+                security.pair.0.store(Arc::new(pair));
+                tracing::info!("the certificate has changed");
+            }
+            Err(error) => {
+                let why = crate::chain(&error);
+                tracing::error!("{why}; the last good certificate stays");
+            }
+        }
+    }
+}
+
+// === impl Security ===
+
+impl Security {
+    /// What the flags ask for; `None`: plaintext.
+    ///
+    /// # Errors
+    /// The files or names of versions and suites cannot be used.
+    pub(super) fn of(serving: &ServingArgs) -> anyhow::Result<Option<Self>> {
+        if !serving.secure_serving {
+            return Ok(None);
+        }
+        let provider = Arc::new(provider(&serving.tls_cipher_suites)?);
+        let versions = versions(&serving.tls_min_version)?;
+        let folder =
+            Some(Path::new(&serving.cert_path)).filter(|path| !path.as_os_str().is_empty());
+        let pair = match folder {
+            Some(folder) => read(folder, &provider)?,
+            None => own(&provider).context("no certificate could be made")?,
+        };
+        let pair = Arc::new(Pair(ArcSwap::from_pointee(pair)));
+        let mut config = ServerConfig::builder_with_provider(Arc::clone(&provider))
+            .with_protocol_versions(versions)
+            .context("these versions and cipher suites of TLS do not go together")?
+            .with_no_client_auth()
+            .with_cert_resolver(Arc::<Pair>::clone(&pair));
+        config.alpn_protocols = vec![b"h2".to_vec()];
+        Ok(Some(Self {
+            config: Arc::new(config),
+            pair,
+            provider,
+            followed: folder
+                .filter(|_| serving.enable_cert_reload)
+                .map(Path::to_owned),
+        }))
+    }
+
+    pub(super) fn upgrade(&self) -> Secured {
+        Secured(TlsAcceptor::from(Arc::clone(&self.config)))
+    }
+}
+
+// === impl Pair ===
+
+impl ResolvesServerCert for Pair {
+    fn resolve(&self, _: ClientHello<'_>) -> Option<Arc<CertifiedKey>> {
+        Some(self.0.load_full())
+    }
+}
+
+// === impl Secured ===
+
+impl Upgrade for Secured {
+    type Transport = TlsStream<TcpStream>;
+
+    async fn upgrade(&self, socket: TcpStream) -> io::Result<Self::Transport> {
+        self.0.accept(socket).await
+    }
+}
+
+fn versions(least: &str) -> anyhow::Result<&'static [&'static SupportedProtocolVersion]> {
+    match least {
+        "" | "VersionTLS12" => Ok(rustls::ALL_VERSIONS),
+        "VersionTLS13" => Ok(ONLY_TLS13),
+        "VersionTLS10" | "VersionTLS11" => {
+            tracing::warn!("--tls-min-version {least}: the least version here is TLS 1.2");
+            Ok(rustls::ALL_VERSIONS)
+        }
+        other => bail!(
+            "unknown TLS version {other:?}; accepted are VersionTLS10, VersionTLS11, VersionTLS12 and \
+             VersionTLS13"
+        ),
+    }
+}
+
+/// The provider with those suites of TLS 1.2 alone, if any are named. Those of TLS 1.3 stay, as in Go.
+fn provider(names: &[String]) -> anyhow::Result<CryptoProvider> {
+    let mut provider = rustls::crypto::ring::default_provider();
+    if names.is_empty() {
+        return Ok(provider);
+    }
+    let mut wanted = Vec::new();
+    for name in names {
+        match SUITES.iter().find(|(known, _)| known == name) {
+            Some((_, suite)) => wanted.push(*suite),
+            None if MISSING.contains(&name.as_str()) => {
+                tracing::warn!("--tls-cipher-suites: {name} is not there; it is left out");
+            }
+            None => bail!("unknown cipher suite {name:?}"),
+        }
+    }
+    anyhow::ensure!(
+        !wanted.is_empty(),
+        "--tls-cipher-suites: none of these is there; accepted are {}",
+        SUITES.map(|(name, _)| name).join(", ")
+    );
+    let keeps = |suite: &rustls::SupportedCipherSuite| {
+        suite.tls13().is_some() || wanted.contains(&suite.suite())
+    };
+    provider.cipher_suites.retain(keeps);
+    Ok(provider)
+}
+
+fn read(folder: &Path, provider: &CryptoProvider) -> anyhow::Result<CertifiedKey> {
+    let [certificate, key] = FILES.map(|file| folder.join(file));
+    let chain = CertificateDer::pem_file_iter(&certificate)
+        .and_then(|found| found.collect::<Result<Vec<_>, _>>())
+        .with_context(|| {
+            format!(
+                "`{}`: no certificate chain in PEM form",
+                certificate.display()
+            )
+        })?;
+    anyhow::ensure!(
+        !chain.is_empty(),
+        "`{}`: no certificate chain in PEM form",
+        certificate.display()
+    );
+    let secret = PrivateKeyDer::from_pem_file(&key)
+        .with_context(|| format!("`{}`: no private key in PEM form", key.display()))?;
+    CertifiedKey::from_der(chain, secret, provider).with_context(|| {
+        format!(
+            "`{}`: the private key cannot be used with the certificate",
+            key.display()
+        )
+    })
+}
+
+/// A self-signed pair: ECDSA on P-256, ten years, for servers, without names, as nobody verifies it.
+fn own(provider: &CryptoProvider) -> anyhow::Result<CertifiedKey> {
+    let key = KeyPair::generate()?;
+    let mut params = CertificateParams::default();
+    params.distinguished_name = DistinguishedName::new();
+    params
+        .distinguished_name
+        .push(DnType::OrganizationName, ORGANISATION);
+    params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];
+    let now = SystemTime::now();
+    (params.not_before, params.not_after) = ((now - DAY).into(), (now + 3650 * DAY).into());
+    let certificate = params.self_signed(&key)?;
+    let secret = PrivateKeyDer::try_from(key.serialize_der()).map_err(anyhow::Error::msg)?;
+    Ok(CertifiedKey::from_der(
+        vec![certificate.der().clone()],
+        secret,
+        provider,
+    )?)
+}
