@@ -1,7 +1,5 @@
 //! What vLLM says and is told goes through byte for byte, and is read right on its way.
 
-use std::time::Duration;
-
 use suimon_testkit::fixtures::{self, Case};
 use suimon_testkit::{Answer, FakeServer, Gateway, assert_eventually, documents, get, post};
 
@@ -9,9 +7,6 @@ const BINARY: &str = env!("CARGO_BIN_EXE_suimon");
 
 /// Headers of the hop to the gateway, and those that it makes itself.
 const OWN_HEADERS: [&str; 4] = ["transfer-encoding", "connection", "date", "x-request-id"];
-
-/// The body of the capture whose request is no JSON, with blanks and without.
-const BROKEN: [&str; 2] = ["{\"model\":\"tiny\",", "{\n  \"model\": \"tiny\",\n"];
 
 /// Prompt, completion and cached tokens that each capture shows.
 const USAGE: [(&str, u64, u64, Option<u64>); 16] = [
@@ -41,31 +36,6 @@ fn documents(server: &FakeServer) -> String {
     [documents::GATEWAY, &route, &pool].concat()
 }
 
-/// The captured answer, its body in pieces whose borders are nowhere in particular.
-fn answer(case: &Case) -> Answer {
-    let streams = case.headers.contains_key("transfer-encoding");
-    let mut head = format!("HTTP/1.1 {} Captured\r\n", case.status);
-    for (name, value) in &case.headers {
-        // Characters of the captured text that were not UTF-8 are gone from the fixture.
-        let value = if name == "content-length" {
-            case.body.len().to_string()
-        } else {
-            value.as_str().unwrap_or_default().to_owned()
-        };
-        head.push_str(&format!("{name}: {value}\r\n"));
-    }
-    let mut answer = Answer::new().send(head + "\r\n");
-    for piece in case.body.as_bytes().chunks(97) {
-        answer = if streams {
-            answer.chunk(piece)
-        } else {
-            answer.send(piece)
-        };
-        answer = answer.wait(Duration::from_micros(300));
-    }
-    if streams { answer.chunk("") } else { answer }
-}
-
 fn without(headers: Vec<(String, String)>) -> Vec<(String, String)> {
     headers
         .into_iter()
@@ -82,7 +52,7 @@ fn each_captured_pair_goes_through_byte_for_byte() {
         let case = answers
             .iter()
             .find(|case| request.header("x-case") == Some(&case.name));
-        case.map_or_else(Answer::new, answer)
+        case.map_or_else(Answer::new, Case::answer)
     });
     let gateway = Gateway::start(BINARY, &documents(&server));
     for case in &cases {
@@ -94,12 +64,7 @@ fn each_captured_pair_goes_through_byte_for_byte() {
 
 fn check(gateway: &Gateway, server: &FakeServer, case: &Case, pretty: bool) {
     let line = format!("x-case: {}\r\n", case.name);
-    let body = match &case.request {
-        Some(request) if pretty => serde_json::to_string_pretty(request).unwrap_or_default(),
-        Some(request) => request.to_string(),
-        None if case.name == "err-bad-json" => BROKEN[usize::from(pretty)].to_owned(),
-        None => String::new(),
-    };
+    let body = case.body_of_request(pretty);
     let response = if body.is_empty() {
         gateway.ask(get(&case.path, &line))
     } else {
@@ -155,7 +120,7 @@ fn what_cannot_be_read_is_refused_where_its_model_is_needed() {
     for more in [by_model.as_str(), rewrite] {
         let server = FakeServer::start(|_| Answer::json("{}"));
         let gateway = Gateway::start(BINARY, &(documents(&server) + more));
-        for body in BROKEN {
+        for body in fixtures::BROKEN {
             let response = gateway.ask(post(chat, body, ""));
             assert_eq!(response.status(), 400, "{}", response.text());
             assert_eq!(response.json()["error"]["type"], "invalid_request_error");

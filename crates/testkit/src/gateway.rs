@@ -1,20 +1,16 @@
 //! A gateway as a child process, as users run it.
 
-use std::io::{BufRead, BufReader, Read};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, ExitStatus, Stdio};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::process::{Command, ExitStatus, Stdio};
 
 use serde_json::Value;
 use tempfile::TempDir;
 
+use crate::admin;
 use crate::ports::free_port;
-use crate::wait::{assert_eventually, eventually};
-use crate::wire::{Message, Wire, chat_body, get, post};
-
-/// Lines of the log that a failing test shows.
-const SHOWN_LINES: usize = 30;
+use crate::process::Process;
+use crate::wire::{Message, Wire, chat_body, post};
 
 /// How to start a gateway.
 #[derive(Debug, Clone, Default)]
@@ -34,8 +30,7 @@ pub struct Gateway {
     pub admin: SocketAddr,
     /// The folder of its documents; `gateway.yaml` is the one it was started with.
     pub config: PathBuf,
-    child: Child,
-    log: Arc<Mutex<String>>,
+    process: Process,
     /// Holds the folder.
     _folder: TempDir,
 }
@@ -135,21 +130,12 @@ impl Gateway {
         command
             .args(["--admin-port", &admin_port.to_string()])
             .args(&options.flags);
-        command.env_remove("SUIMON_LOG").stdin(Stdio::null());
-        let mut child = command
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .expect("it starts");
-        let log = Arc::new(Mutex::new(String::new()));
-        capture(child.stdout.take().unwrap(), &log);
-        capture(child.stderr.take().unwrap(), &log);
+        let process = Process::spawn(command);
         let mut gateway = Self {
             address: ([127, 0, 0, 1], port).into(),
             admin: ([127, 0, 0, 1], admin_port).into(),
             config,
-            child,
-            log,
+            process,
             _folder: folder,
         };
         if !options.no_wait {
@@ -163,15 +149,7 @@ impl Gateway {
     /// # Panics
     /// When it ends before or takes too long.
     pub fn await_ready(&mut self) {
-        let address = self.admin;
-        eventually("the gateway is ready", || {
-            if let Some(status) = self.child.try_wait().unwrap() {
-                panic!("the gateway ended with {status}:\n{}", self.log());
-            }
-            let stream = std::net::TcpStream::connect(address).ok()?;
-            let mut wire = Wire::new(stream);
-            (wire.ask(get("/ready", "")).status() == 200).then_some(())
-        });
+        self.process.await_ready(self.admin);
     }
 
     /// A new connection to it.
@@ -211,7 +189,7 @@ impl Gateway {
     /// When there is no whole response.
     #[must_use]
     pub fn admin(&self, path: &str) -> Message {
-        Wire::connect(self.admin).ask(get(path, ""))
+        admin::ask(self.admin, path)
     }
 
     /// JSON of the admin server.
@@ -220,7 +198,7 @@ impl Gateway {
     /// When there is none.
     #[must_use]
     pub fn api(&self, path: &str) -> Value {
-        self.admin(path).json()
+        admin::ask(self.admin, path).json()
     }
 
     /// The endpoints of the first pool as `/api/pools` has them.
@@ -229,11 +207,7 @@ impl Gateway {
     /// When there is no pool.
     #[must_use]
     pub fn endpoints(&self) -> Vec<Value> {
-        let pools = self.api("/api/pools");
-        pools["pools"][0]["endpoints"]
-            .as_array()
-            .expect("a pool")
-            .clone()
+        admin::endpoints(self.admin)
     }
 
     /// The decision on a request, once it has ended.
@@ -242,14 +216,7 @@ impl Gateway {
     /// When there is none in time.
     #[must_use]
     pub fn decision(&self, request_id: &str) -> Value {
-        eventually("the decision with its outcome", || {
-            let all = self.api("/api/decisions?limit=1000");
-            let found = all
-                .as_array()?
-                .iter()
-                .find(|one| one["requestId"] == request_id)?;
-            (!found["outcome"].is_null()).then(|| found.clone())
-        })
+        admin::decision(self.admin, request_id)
     }
 
     /// Replaces a document of its folder, at once, as an editor or a ConfigMap mount does.
@@ -264,10 +231,7 @@ impl Gateway {
     /// All that it has said.
     #[must_use]
     pub fn log(&self) -> String {
-        self.log
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .clone()
+        self.process.log()
     }
 
     /// Waits until its log has `text`, `count` times.
@@ -275,15 +239,13 @@ impl Gateway {
     /// # Panics
     /// When it does not come.
     pub fn await_log(&self, text: &str, count: usize) {
-        assert_eventually(&format!("`{text}` {count} times in the log"), || {
-            self.log().matches(text).count() >= count
-        });
+        self.process.await_log(text, count);
     }
 
     /// Id of the process.
     #[must_use]
     pub fn id(&self) -> u32 {
-        self.child.id()
+        self.process.id()
     }
 
     /// Sends SIGTERM.
@@ -291,14 +253,7 @@ impl Gateway {
     /// # Panics
     /// When there is no shell.
     pub fn terminate(&self) {
-        let kill = format!("kill -TERM {}", self.child.id());
-        assert!(
-            Command::new("sh")
-                .args(["-c", &kill])
-                .status()
-                .unwrap()
-                .success()
-        );
+        self.process.terminate();
     }
 
     /// Waits for its end.
@@ -306,23 +261,7 @@ impl Gateway {
     /// # Panics
     /// When it does not end.
     pub fn await_end(&mut self) -> ExitStatus {
-        eventually("the gateway ends", || self.child.try_wait().unwrap())
-    }
-}
-
-impl Drop for Gateway {
-    fn drop(&mut self) {
-        // It may have ended by itself; a test that fails shows its log.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-        if std::thread::panicking() {
-            let log = self.log();
-            let lines: Vec<&str> = log.lines().rev().take(SHOWN_LINES).collect();
-            eprintln!(
-                "=== end of the gateway's log, newest first\n{}\n===",
-                lines.join("\n")
-            );
-        }
+        self.process.await_end()
     }
 }
 
@@ -330,15 +269,4 @@ fn write(folder: &Path, name: &str, text: &str) {
     let draft = folder.join(format!(".{name}.draft"));
     std::fs::write(&draft, text).unwrap();
     std::fs::rename(draft, folder.join(name)).unwrap();
-}
-
-fn capture(from: impl Read + Send + 'static, log: &Arc<Mutex<String>>) {
-    let log = Arc::clone(log);
-    std::thread::spawn(move || {
-        for line in BufReader::new(from).lines().map_while(Result::ok) {
-            let mut log = log.lock().unwrap_or_else(PoisonError::into_inner);
-            log.push_str(&line);
-            log.push('\n');
-        }
-    });
 }

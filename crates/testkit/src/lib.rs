@@ -9,6 +9,8 @@
 //! | file | what |
 //! |---|---|
 //! | [`gateway`] | a gateway as a child process |
+//! | [`epp`] | `suimon epp` as a child process, and Envoy in front of it |
+//! | [`process`], [`admin`] | a child process, and what its admin server says |
 //! | [`documents`] | YAML of the documents that tests need |
 //! | [`sims`], [`fake_server`] | model servers |
 //! | [`fake_picker`] | other people's endpoint pickers |
@@ -25,16 +27,20 @@
     reason = "a harness that fails fails its test"
 )]
 
+pub mod admin;
 pub mod documents;
+pub mod epp;
 pub mod fake_picker;
 pub mod fake_server;
 pub mod fixtures;
 pub mod gateway;
 pub mod ports;
+pub mod process;
 pub mod sims;
 pub mod wait;
 pub mod wire;
 
+pub use epp::{Envoy, Epp, Ports};
 pub use fake_picker::{Act, FakePicker};
 pub use fake_server::{Answer, FakeServer};
 pub use gateway::{Gateway, GatewayOptions};
