@@ -13,12 +13,13 @@ use crate::{budget, deps, generate};
 
 #[derive(clap::Args)]
 #[command(after_help = "Examples:\n  \
-    cargo xtask test            everything; installs Chromium, the openai client and node if missing\n  \
-    cargo xtask test --quick    installs nothing; without the tests that need the first two\n\n\
+    cargo xtask test            everything; installs Chromium, the openai client, Envoy and node if missing\n  \
+    cargo xtask test --quick    installs nothing; without the tests that need the first three\n\n\
     A test that drives a browser has `needs_chromium` in its name and reads the environment\n\
-    variable CHROMIUM; one that drives the openai client has `needs_openai` and reads OPENAI_PYTHON.")]
+    variable CHROMIUM; one that drives the openai client has `needs_openai` and reads OPENAI_PYTHON;\n\
+    one that runs Envoy has `needs_envoy` and reads ENVOY.")]
 pub(crate) struct Args {
-    /// Install nothing and leave out the tests that need a browser or the openai client
+    /// Install nothing and leave out the tests that need a browser, the openai client or Envoy
     #[arg(long)]
     quick: bool,
 }
@@ -28,10 +29,11 @@ pub(crate) fn run(repo: &Repo, args: &Args) -> anyhow::Result<()> {
     let mut steps = Steps::default();
     let mut tools = Tools::present();
     if args.quick {
-        steps.skip("tools", "--quick: without browser and openai tests");
+        steps.skip("tools", "--quick: without browser, openai and envoy tests");
     } else {
         steps.run("chromium", || tools.find_chromium(repo));
         steps.run("openai client", || tools.find_openai(repo));
+        steps.run("envoy", || tools.find_envoy(repo));
         steps.run("node", || tools.find_node(repo));
     }
     steps.run("fmt", || {
@@ -68,6 +70,10 @@ fn cargo_test(repo: &Repo, tools: &Tools) -> anyhow::Result<()> {
     match &tools.openai_python {
         Some(path) => command.env("OPENAI_PYTHON", path),
         None => command.args(["--skip", "needs_openai"]),
+    };
+    match &tools.envoy {
+        Some(path) => command.env("ENVOY", path),
+        None => command.args(["--skip", "needs_envoy"]),
     };
     run_to_end(&mut command)
 }

@@ -3,9 +3,13 @@
 mod modes;
 mod refused;
 
+use std::sync::Arc;
+use std::time::Instant;
+
 use http::{HeaderName, HeaderValue};
 use suimon_extproc::message::{Part, ProcessingRequest, Value};
-use suimon_extproc::session::{Destinations, Settings};
+use suimon_extproc::session::{Destinations, Next, Session, Settings};
+use suimon_picker::Unreadable;
 
 use crate::support::replies::{kinds, request_headers as headers_of, streamed, value};
 use crate::support::{self, Fixed, Talk, request_body, request_headers, request_trailers, with};
@@ -229,4 +233,27 @@ fn the_pickers_own_body_and_its_headers_go_out() {
         [true, false],
         "all of its values, none of the client's"
     );
+}
+
+#[test]
+fn what_becomes_of_unreadable_bodies_and_of_subsets_is_a_setting() {
+    for (unreadable, subsets) in [(Unreadable::Pass, true), (Unreadable::Refuse, false)] {
+        let settings = Settings {
+            unreadable,
+            subsets,
+            ..Settings::default()
+        };
+        let mut session = Session::new(Arc::new(settings));
+        let (now, mut out) = (Instant::now(), Vec::new());
+        let subset = Value::Text("10.0.0.3:8000".to_owned());
+        let head = with(request_headers(&[], false), SUBSET, subset);
+        assert!(matches!(session.on(head, now, &mut out), Next::Wait));
+        let next = session.on(request_body("{", true), now, &mut out);
+        let Next::Pick(question) = next else {
+            panic!("{next:?}");
+        };
+        let request = question.request();
+        assert_eq!(request.unreadable, unreadable);
+        assert_eq!(request.subset.is_some(), subsets);
+    }
 }

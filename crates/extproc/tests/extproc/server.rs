@@ -246,6 +246,25 @@ async fn draining_waits_for_streams_and_takes_no_connections() {
 }
 
 #[tokio::test]
+async fn streams_without_a_request_hold_up_nothing() {
+    let picker = Arc::new(Fixed::new(1));
+    let server = serve(&picker, Arc::new(Silent), Options::default());
+    let proxy = Proxy::connect(server.address()).await;
+    let idle = [proxy.call(PROCESS).await, proxy.call(PROCESS).await];
+    let mut call = answered(&proxy).await;
+    assert_eq!(server.requests(), 1);
+    call.say(&response_headers("application/json", true)).await;
+    let (_, status) = call.rest().await;
+    assert_eq!(&*status, "0");
+    assert_eq!(server.drain(PATIENCE).await, 0);
+    assert_eq!(server.requests(), 0);
+    for mut call in idle {
+        assert!(call.next().await.is_none());
+        assert_eq!(call.status(), "14");
+    }
+}
+
+#[tokio::test]
 async fn draining_cuts_what_does_not_end() {
     let picker = Arc::new(Fixed::new(1));
     let server = serve(&picker, Arc::new(Silent), Options::default());

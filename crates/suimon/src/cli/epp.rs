@@ -21,10 +21,6 @@ Examples:
 The flags are those of the llm-d endpoint picker. Endpoints come from the discovery plugin that the
 configuration names in dataLayer.discovery, for example file-discovery."
 )]
-#[expect(
-    clippy::struct_excessive_bools,
-    reason = "each is a flag of the peer, and flags are true or false"
-)]
 pub struct EppArgs {
     #[command(flatten)]
     #[expect(

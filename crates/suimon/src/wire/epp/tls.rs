@@ -281,3 +281,90 @@ fn own(provider: &CryptoProvider) -> anyhow::Result<CertifiedKey> {
         provider,
     )?)
 }
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser as _;
+
+    use super::*;
+    use crate::cli::{Cli, Command};
+
+    fn serving(flags: &[&str]) -> ServingArgs {
+        let cli = Cli::parse_from([&["suimon", "epp"], flags].concat());
+        match cli.command {
+            Command::Epp(args) => args.serving,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    fn write(folder: &Path, certificate: &str, key: &str) {
+        for (file, text) in FILES.into_iter().zip([certificate, key]) {
+            std::fs::write(folder.join(file), text).unwrap();
+        }
+    }
+
+    fn pair() -> (String, String) {
+        let key = KeyPair::generate().unwrap();
+        let certificate = CertificateParams::default().self_signed(&key).unwrap();
+        (certificate.pem(), key.serialize_pem())
+    }
+
+    fn in_use(security: &Security) -> Vec<u8> {
+        security.pair.0.load().cert[0].to_vec()
+    }
+
+    #[test]
+    fn plaintext_is_asked_for() {
+        assert!(
+            Security::of(&serving(&["--secure-serving=false"]))
+                .unwrap()
+                .is_none()
+        );
+        let security = Security::of(&serving(&[])).unwrap().unwrap();
+        assert_eq!(security.config.alpn_protocols, [b"h2"]);
+    }
+
+    #[test]
+    fn only_the_suites_that_are_named_are_left_of_tls_1_2() {
+        let name =
+            "--tls-cipher-suites=TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256,TLS_RSA_WITH_RC4_128_SHA";
+        let security = Security::of(&serving(&[name])).unwrap().unwrap();
+        let suites = security.provider.cipher_suites.iter();
+        let old: Vec<_> = suites.filter(|suite| suite.tls13().is_none()).collect();
+        assert_eq!(old.len(), 1);
+        assert_eq!(
+            old[0].suite(),
+            CipherSuite::TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256
+        );
+    }
+
+    #[tokio::test]
+    async fn a_new_pair_is_taken_and_a_broken_one_is_not() {
+        let folder = tempfile::tempdir().unwrap();
+        let (certificate, key) = pair();
+        write(folder.path(), &certificate, &key);
+        let path = format!("--cert-path={}", folder.path().display());
+        let args = serving(&[&path, "--enable-cert-reload"]);
+        let security = Arc::new(Security::of(&args).unwrap().unwrap());
+        let first = in_use(&security);
+        let following = Arc::clone(&security);
+        let task = tokio::spawn(async move { follow(Some(&following)).await });
+        let later = |security: Arc<Security>, before: Vec<u8>| async move {
+            while in_use(&security) == before {
+                tokio::time::sleep(Duration::from_millis(10)).await;
+            }
+        };
+        // The watch begins when the task runs first.
+        tokio::task::yield_now().await;
+        write(folder.path(), "broken", &key);
+        tokio::time::sleep(3 * (QUIET + Duration::from_millis(100))).await;
+        assert_eq!(in_use(&security), first);
+        let (certificate, key) = pair();
+        write(folder.path(), &certificate, &key);
+        let changed = later(Arc::clone(&security), first);
+        tokio::time::timeout(Duration::from_secs(20), changed)
+            .await
+            .unwrap();
+        task.abort();
+    }
+}
