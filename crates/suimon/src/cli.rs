@@ -87,6 +87,10 @@ pub struct DataPlaneArgs {
     /// Newest decisions that are kept for the dashboard
     #[arg(long, default_value_t = 256, value_name = "N", value_parser = between::<0, 10_000>)]
     pub keep_decisions: usize,
+    /// Where random choices of pickers start, so that the same requests in the same order are picked
+    /// alike; by default anywhere
+    #[arg(long, value_name = "N")]
+    pub seed: Option<u64>,
 }
 
 /// Form of the access log.

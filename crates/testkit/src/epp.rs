@@ -58,6 +58,25 @@ pub struct Envoy {
     _folder: TempDir,
 }
 
+/// The picker configuration of the example for these endpoints, whose list is put into `folder`.
+///
+/// # Panics
+/// When it cannot be written.
+#[must_use]
+pub fn configuration(folder: &Path, endpoints: &[SocketAddr]) -> String {
+    let list = folder.join("endpoints.yaml");
+    let mut text = "endpoints:\n".to_owned();
+    for (number, endpoint) in endpoints.iter().enumerate() {
+        let (ip, port) = (endpoint.ip(), endpoint.port());
+        let _ = writeln!(
+            text,
+            "- {{name: e{number}, address: {ip}, port: \"{port}\"}}"
+        );
+    }
+    std::fs::write(&list, text).unwrap();
+    CONFIG.replace(WRITTEN[4], &list.display().to_string())
+}
+
 // === impl Ports ===
 
 impl Ports {
@@ -85,19 +104,8 @@ impl Epp {
     #[must_use]
     pub fn start(binary: &str, endpoints: &[SocketAddr], ports: Ports, flags: &[&str]) -> Self {
         let folder = tempfile::tempdir().unwrap();
-        let list = folder.path().join("endpoints.yaml");
-        let mut text = "endpoints:\n".to_owned();
-        for (number, endpoint) in endpoints.iter().enumerate() {
-            let (ip, port) = (endpoint.ip(), endpoint.port());
-            let _ = writeln!(
-                text,
-                "- {{name: e{number}, address: {ip}, port: \"{port}\"}}"
-            );
-        }
-        std::fs::write(&list, text).unwrap();
         let config = folder.path().join("epp.yaml");
-        let written = CONFIG.replace(WRITTEN[4], &list.display().to_string());
-        std::fs::write(&config, written).unwrap();
+        std::fs::write(&config, configuration(folder.path(), endpoints)).unwrap();
         let mut command = Command::new(binary);
         command
             .args(["epp", "--pool-name", "models", "--pool-namespace", "test"])

@@ -160,6 +160,7 @@ fn publisher(
         scraper: Arc::new(Scraper::start()?),
         recorder: Arc::new(Recorder::new(args.picking.keep_decisions)),
         metrics,
+        seed: args.picking.seed,
     };
     Ok(Arc::new(Publisher::new(
         registry,

@@ -102,6 +102,7 @@ impl Running {
             scraper: Arc::new(Scraper::start()?),
             recorder: Arc::new(Recorder::new(data_plane.keep_decisions)),
             metrics: Arc::clone(&metrics),
+            seed: data_plane.seed,
         };
         let limits = Limits {
             body_bytes: data_plane.max_body_mib << 20,

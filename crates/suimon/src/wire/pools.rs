@@ -26,6 +26,8 @@ pub struct Shared {
     pub recorder: Arc<Recorder>,
     /// Series of the process.
     pub metrics: Arc<Metrics>,
+    /// Where random choices start; `None`: anywhere.
+    pub seed: Option<u64>,
 }
 
 /// One pool at work.
@@ -84,7 +86,7 @@ impl RunningPool {
                 name: Arc::clone(name),
                 engine: *engine,
                 recorder: Arc::clone(&shared.recorder),
-                seed: rand::random(),
+                seed: shared.seed.unwrap_or_else(rand::random),
             };
             Arc::new(PoolPicker::new(parts, Arc::new(SystemClock)))
         });

@@ -6,6 +6,7 @@
     reason = "a test fails by it, in its helpers too"
 )]
 
+mod agreement;
 mod captures;
 mod ending;
 
