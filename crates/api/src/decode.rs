@@ -46,6 +46,9 @@ fn options() -> serde_saphyr::Options {
 
 /// The parser's message without its place, which is said elsewhere, and without its own options.
 fn plain(message: &str) -> &str {
+    if message.starts_with("multiple YAML documents") {
+        return "there are several documents; accepted is one";
+    }
     let message = message
         .rsplit_once(" at line ")
         .map_or(message, |(message, _)| message);
@@ -121,6 +124,11 @@ pub fn nearest<'a>(word: &str, known: impl Iterator<Item = &'a str>) -> Option<&
         .min_by_key(|(distance, _)| *distance)
         .filter(|(distance, _)| *distance <= (word.len() / 3).max(1))
         .map(|(_, name)| name)
+}
+
+/// Whether `word` is `known` with one letter wrong, missing, added or swapped.
+pub(crate) fn is_slip(word: &str, known: &str) -> bool {
+    strsim::damerau_levenshtein(&word.to_lowercase(), &known.to_lowercase()) == 1
 }
 
 /// One step of a path into a document.

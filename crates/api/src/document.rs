@@ -152,7 +152,7 @@ impl Head {
     fn of(value: &Value, text: &str, at: &[Step]) -> Result<Self, ConfigError> {
         let missing = |field: &str| {
             let cause = format!(
-                "`{field}` is missing; accepted: a Kubernetes object with `apiVersion`, `kind` and `metadata`"
+                "`{field}` is missing; accepted: a Kubernetes object with `apiVersion`, `kind` and `metadata`, or an EndpointPickerConfig with the first two"
             );
             decode::fault(text, at, cause)
         };
@@ -207,11 +207,20 @@ impl Head {
         }
     }
 
-    /// A kind that is not used, unless it is one that is with other capitals.
+    /// A kind that is not used, unless it looks like one that is.
     fn unknown(&self, text: &str, at: &[Step]) -> Result<Object, ConfigError> {
-        let meant = KINDS
-            .iter()
-            .find(|known| known.eq_ignore_ascii_case(&self.kind) && **known != self.kind);
+        let own = [
+            GATEWAY_GROUP,
+            INFERENCE_GROUP,
+            LLM_D_GROUP,
+            INFERENCE_X_GROUP,
+        ];
+        let group = self.api_version.split('/').next().unwrap_or_default();
+        // One slip of a finger: two would turn TCPRoute into HTTPRoute.
+        let slipped = |known: &str| own.contains(&group) && decode::is_slip(&self.kind, known);
+        let meant = KINDS.iter().find(|known| {
+            **known != self.kind && (known.eq_ignore_ascii_case(&self.kind) || slipped(known))
+        });
         if let Some(known) = meant {
             let mut steps = at.to_vec();
             steps.push(Step::Key("kind".to_owned()));

@@ -36,7 +36,11 @@ pub struct PoolSelector {
 
 /// A port.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[serde(
+    rename_all = "camelCase",
+    deny_unknown_fields,
+    expecting = "an object such as `{number: 9002}`"
+)]
 pub struct PortNumber {
     /// 1 to 65535.
     pub number: u16,

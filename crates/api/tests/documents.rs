@@ -197,6 +197,21 @@ fn a_kind_with_other_capitals_is_not_passed_over() {
 }
 
 #[test]
+fn a_kind_with_a_slip_is_not_passed_over_and_others_are() {
+    let of = |kind: &str| {
+        format!("apiVersion: gateway.networking.k8s.io/v1\nkind: {kind}\nmetadata: {{name: r}}\n")
+    };
+    for (kind, meant) in [("HTTPRout", "HTTPRoute"), ("Gatway", "Gateway")] {
+        let told = error(&of(kind));
+        assert!(told.contains(&format!("did you mean `{meant}`")), "{told}");
+    }
+    for kind in ["TCPRoute", "TLSRoute", "GRPCRoute", "BackendTLSPolicy"] {
+        let read = parse_documents("f.yaml", &of(kind));
+        assert!(read.iter().all(Result::is_ok), "{kind}: {read:?}");
+    }
+}
+
+#[test]
 fn every_document_type_has_a_schema_that_knows_its_fields() {
     let pool = schemars::schema_for!(suimon_api::inference_pool::InferencePool);
     let route = schemars::schema_for!(suimon_api::http_route::HttpRoute);

@@ -314,3 +314,45 @@ fn equal_worlds_have_equal_pools() {
     let moved = with(&[&objects[0], &pod("a", "status: {podIP: 10.0.0.2}")]);
     assert_ne!(one.pools, moved.pools);
 }
+
+#[test]
+fn a_picker_in_another_process_is_a_service_with_annotations() {
+    let service = "apiVersion: v1\nkind: Service\nmetadata: {name: epp}\n\
+                   spec: {ports: [{name: grpc, port: 9002}]}\n---\n\
+                   apiVersion: discovery.k8s.io/v1\nkind: EndpointSlice\naddressType: IPv4\n\
+                   metadata: {name: epp-1, labels: {kubernetes.io/service-name: epp}}\n\
+                   endpoints: [{addresses: [10.0.0.7]}]\nports: [{name: grpc, port: 9009}]\n";
+    let spec = "targetPorts: [{number: 1}], endpointPickerRef: {name: epp, port: {number: 9002}}";
+    let annotated = |annotations: &str| {
+        let name = "metadata: {name: p";
+        let pool = pool(spec);
+        assert!(pool.contains(name), "{pool}");
+        pool.replacen(name, &format!("{name}, annotations: {{{annotations}}}"), 1)
+    };
+    let of = |annotations: &str| with(&[&annotated(annotations), service]);
+    let all = of("suimon.dev/picker-tls: verify, suimon.dev/picker-timeout: 2m");
+    let PickerRef::Remote(remote) = &all.pools[0].picker else {
+        panic!("{:?}", all.pools[0].picker);
+    };
+    assert_eq!(&*remote.service, "default/epp:9002");
+    assert_eq!(&*remote.host, "epp.default.svc");
+    assert_eq!(remote.addresses, [([10, 0, 0, 7], 9009).into()]);
+    assert_eq!(remote.tls, suimon_routing::table::PickerTls::Verify);
+    assert_eq!(remote.timeout, std::time::Duration::from_secs(120));
+    for (annotations, told) in [
+        (
+            "suimon.dev/picker-tls: nonsense",
+            "accepted: `skip-verify`, `verify`, `plaintext`",
+        ),
+        ("suimon.dev/picker-timeout: 10x", "`10x` is not a duration"),
+        ("suimon.dev/picker-timeout: 0s", "must be above zero"),
+        (
+            "suimon.dev/picker-tsl: verify",
+            "`suimon.dev/picker-tsl` is not known",
+        ),
+    ] {
+        let all = of(annotations);
+        let problems = format!("{:?}", all.problems);
+        assert!(problems.contains(told), "{annotations}: {problems}");
+    }
+}

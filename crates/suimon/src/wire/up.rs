@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use anyhow::Context as _;
 use suimon_picker::Registry;
+use suimon_proxy::PublishError;
 use suimon_routing::table::{PickerRef, PoolMember};
 use suimon_routing::{Translation, World, translate};
 use suimon_sim::{Config, Delay, Replica};
@@ -43,7 +44,10 @@ pub fn run(args: &UpArgs, registry: Registry) -> anyhow::Result<()> {
         let configuration = configure(args, &endpoints, picker)?;
         running
             .publish_first(configuration)
-            .context("--port and --address choose another socket")?;
+            .map_err(|error| match error.is::<PublishError>() {
+                true => error.context("--port and --address choose another socket"),
+                false => error,
+            })?;
         println!(
             "{}",
             welcome(args, running.admin_address(), endpoints.len())

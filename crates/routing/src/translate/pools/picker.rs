@@ -36,6 +36,9 @@ pub(super) fn reference(
             Err((Severity::Error, why))
         }
     };
+    if let Ok(PickerRef::Remote(remote)) = &found {
+        remote::warn(remote, at, pool, report);
+    }
     found.unwrap_or_else(|(severity, why)| {
         report.problem(severity, at, FIELD, &*why);
         PickerRef::Unusable {

@@ -6,10 +6,14 @@ use std::time::Duration;
 use suimon_api::duration::parse_gateway;
 use suimon_api::inference_pool::{EndpointPickerRef, InferencePool};
 
-use super::super::super::{Context, services};
+use super::super::super::{Context, Place, Report, services};
+use super::FIELD;
 use crate::problem::Severity;
 use crate::table::{PickerRef, PickerTls, RemoteRef};
 use crate::world::Key;
+
+/// Annotations of ours.
+const PREFIX: &str = "suimon.dev/";
 
 /// How TLS is spoken to the picker: see [`PickerTls`].
 const TLS: &str = "suimon.dev/picker-tls";
@@ -42,6 +46,21 @@ pub(super) fn reference(
         timeout: timeout(annotations.get(TIMEOUT)).map_err(error)?,
         addresses: cx.slices.endpoints(key, port),
     })))
+}
+
+/// What is usable and most likely not meant.
+pub(super) fn warn(remote: &RemoteRef, at: &Place<'_>, pool: &InferencePool, report: &mut Report) {
+    if remote.addresses.is_empty() {
+        let why = format!("Service `{}` has no ready endpoint", remote.service);
+        report.problem(Severity::Warning, at, FIELD, why);
+    }
+    let ours = pool.metadata.annotations.keys();
+    for name in ours.filter(|name| name.starts_with(PREFIX)) {
+        if ![TLS, TIMEOUT].contains(&name.as_str()) {
+            let why = format!("`{name}` is not known; accepted: `{TLS}`, `{TIMEOUT}`");
+            report.problem(Severity::Warning, at, "metadata.annotations", why);
+        }
+    }
 }
 
 fn tls(annotation: Option<&String>) -> Result<PickerTls, String> {
