@@ -98,7 +98,10 @@ fn the_model_and_its_base_go_into_headers() {
         let body = format!(r#"{{"messages":[],"model":"{model}"}}"#);
         let mut talk = Talk::new();
         assert_eq!(talk.say(request_headers(&[], false)), 0, "the head waits");
-        assert_eq!(talk.say(request_body(body.as_bytes()[..20].to_vec(), false)), 0);
+        assert_eq!(
+            talk.say(request_body(body.as_bytes()[..20].to_vec(), false)),
+            0
+        );
         talk.say(request_body(body.as_bytes()[20..].to_vec(), true));
         assert_eq!(kinds(&talk.replies), ["request headers", "request body"]);
         assert_eq!(talk.named(), (Some(model), Some(base)));
