@@ -13,12 +13,14 @@
 //! | [`gateway`], [`http_route`], [`reference_grant`] | Gateway API |
 //! | [`inference_pool`], [`inference_objective`], [`model_rewrite`] | inference extension |
 //! | [`cluster`] | Namespace, Service, EndpointSlice, Pod, Secret, ConfigMap |
+//! | [`base_model`](mod@base_model) | ConfigMaps with the adapters of a base model |
 //! | [`picker_config`] | EndpointPickerConfig |
 //! | [`discovery`] | the endpoint list of a `file-discovery` plugin |
 //! | [`duration`], [`quantity`] | durations and quantities as strings |
 
 #![forbid(unsafe_code)]
 
+pub mod base_model;
 pub mod cluster;
 mod decode;
 pub mod discovery;
@@ -35,6 +37,7 @@ pub mod picker_config;
 pub mod quantity;
 pub mod reference_grant;
 
+pub use base_model::{BaseModel, base_model};
 pub use decode::{ConfigError, from_value, nearest};
 pub use document::{Document, DocumentError, parse_documents};
 pub use object::Object;

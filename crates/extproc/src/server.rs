@@ -8,11 +8,13 @@
 //! | `server/accept` | sockets to connections |
 //! | `server/connection` | an HTTP/2 connection to streams |
 //! | `server/stream` | a stream to messages, and back |
+//! | `server/exchange` | what is done with streams: the seam to sessions |
 //! | `server/process` | **the walk** of one `Process` stream |
 //! | `server/health` | the health service |
 
 mod accept;
 mod connection;
+mod exchange;
 mod health;
 mod options;
 mod process;
@@ -32,9 +34,11 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::watch;
 
 use crate::session::Observer;
+use exchange::Picks;
 use worker::Worker;
 
-pub use accept::Upgrade;
+pub use accept::{Plain, Upgrade};
+pub use exchange::{Exchange, Processor};
 pub use health::{Health, Serving};
 pub use options::{Options, Services};
 
@@ -57,8 +61,7 @@ struct Threads {
 
 /// What all threads share.
 pub(crate) struct Shared {
-    pub(crate) picker: Arc<dyn EndpointPicker>,
-    pub(crate) observer: Arc<dyn Observer>,
+    pub(crate) processor: Arc<dyn Processor>,
     pub(crate) health: Arc<dyn Health>,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) options: Options,
@@ -78,6 +81,9 @@ pub struct Parts {
     /// Asked whether to take requests.
     pub health: Arc<dyn Health>,
 }
+
+/// What a message may have beside a body: headers and metadata.
+const AROUND_A_BODY: usize = 1 << 20;
 
 /// How often [`Server::drain`] looks whether all connections have ended.
 const LOOK_EVERY: Duration = Duration::from_millis(10);
@@ -101,12 +107,39 @@ impl Server {
         parts: Parts,
         options: Options,
     ) -> io::Result<Self> {
+        let picks = Picks {
+            picker: parts.picker,
+            observer: parts.observer,
+            settings: Arc::clone(&options.settings),
+        };
+        Self::process(listener, upgrade, Arc::new(picks), parts.health, options)
+    }
+
+    /// Serves connections of `listener` as they are.
+    ///
+    /// # Errors
+    /// See [`Server::start`].
+    pub fn start_plain(listener: TcpListener, parts: Parts, options: Options) -> io::Result<Self> {
+        Self::start(listener, Plain, parts, options)
+    }
+
+    /// Serves connections of `listener`, each made a [`Transport`] by `upgrade`, with the sessions of
+    /// `processor`.
+    ///
+    /// # Errors
+    /// See [`Server::start`].
+    pub fn process(
+        listener: TcpListener,
+        upgrade: impl Upgrade,
+        processor: Arc<dyn Processor>,
+        health: Arc<dyn Health>,
+        options: Options,
+    ) -> io::Result<Self> {
         let address = listener.local_addr()?;
         listener.set_nonblocking(true)?;
         let shared = Arc::new(Shared {
-            picker: parts.picker,
-            observer: parts.observer,
-            health: parts.health,
+            processor,
+            health,
             clock: Arc::new(SystemClock),
             draining: watch::Sender::new(false),
             requests: AtomicUsize::new(0),
@@ -131,14 +164,6 @@ impl Server {
                 workers,
             })),
         })
-    }
-
-    /// Serves connections of `listener` as they are.
-    ///
-    /// # Errors
-    /// See [`Server::start`].
-    pub fn start_plain(listener: TcpListener, parts: Parts, options: Options) -> io::Result<Self> {
-        Self::start(listener, accept::Plain, parts, options)
     }
 
     /// Where it listens.
@@ -191,6 +216,13 @@ impl Server {
 }
 
 // === impl Shared ===
+
+impl Shared {
+    /// Longest message, in bytes: where bodies come whole, one may have as much as is allowed.
+    pub(crate) fn message_limit(&self) -> usize {
+        self.processor.body_limit().saturating_add(AROUND_A_BODY)
+    }
+}
 
 impl std::fmt::Debug for Shared {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {

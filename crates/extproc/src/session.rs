@@ -13,11 +13,11 @@
 //! | streamed, none | with a decision by headers alone | unchanged |
 
 mod account;
-mod answer;
+pub(crate) mod answer;
 mod intake;
 mod question;
-mod refusal;
-mod response;
+pub(crate) mod refusal;
+pub(crate) mod response;
 mod settings;
 
 use std::sync::Arc;
@@ -403,7 +403,7 @@ fn end_with(immediate: ImmediateResponse, out: &mut Replies) -> Next {
 }
 
 /// The reply to trailers: they stay as they are.
-fn trailers_reply() -> HeaderMutation {
+pub(crate) fn trailers_reply() -> HeaderMutation {
     HeaderMutation::default()
 }
 

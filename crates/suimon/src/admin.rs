@@ -25,6 +25,7 @@ use http_body_util::Full;
 use hyper::body::Incoming;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
+use suimon_telemetry::metrics::BbrMetrics;
 use tokio::net::TcpListener;
 use tokio::task::JoinSet;
 
@@ -42,6 +43,8 @@ pub struct Admin {
 pub struct AdminState {
     /// Absent where there are no pools to show.
     publisher: Option<Arc<Publisher>>,
+    /// Of body-based routing.
+    bbr: Option<Arc<BbrMetrics>>,
     bound: Arc<AtomicBool>,
     started: Instant,
 }
@@ -63,6 +66,7 @@ impl AdminState {
     pub fn new(publisher: Arc<Publisher>, bound: Arc<AtomicBool>) -> Self {
         Self {
             publisher: Some(publisher),
+            bbr: None,
             bound,
             started: Instant::now(),
         }
@@ -73,8 +77,19 @@ impl AdminState {
     pub fn bare() -> Self {
         Self {
             publisher: None,
+            bbr: None,
             bound: Arc::new(AtomicBool::new(true)),
             started: Instant::now(),
+        }
+    }
+
+    /// Shows what body-based routing counts; `bound` says whether requests are taken.
+    #[must_use]
+    pub fn bbr(metrics: Arc<BbrMetrics>, bound: Arc<AtomicBool>) -> Self {
+        Self {
+            bbr: Some(metrics),
+            bound,
+            ..Self::bare()
         }
     }
 
@@ -115,11 +130,14 @@ impl AdminState {
     }
 
     fn metrics(&self) -> Response<Full<Bytes>> {
-        let Some(publisher) = &self.publisher else {
-            return text(StatusCode::OK, "# EOF\n");
+        let page = match (&self.publisher, &self.bbr) {
+            (Some(publisher), _) => {
+                gauges::refresh(publisher);
+                publisher.shared().metrics.page()
+            }
+            (None, Some(metrics)) => metrics.page(),
+            (None, None) => return text(StatusCode::OK, "# EOF\n"),
         };
-        gauges::refresh(publisher);
-        let page = publisher.shared().metrics.page();
         let kind = "application/openmetrics-text; version=1.0.0; charset=utf-8";
         respond(StatusCode::OK, kind, page)
     }

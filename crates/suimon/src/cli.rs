@@ -1,5 +1,6 @@
 //! Commands and flags.
 
+pub mod bbr;
 pub mod epp;
 
 use std::net::IpAddr;
@@ -46,6 +47,8 @@ pub enum Command {
     Gateway(GatewayArgs),
     /// Run the endpoint picker alone, behind Envoy or any gateway that speaks its external processing
     Epp(Box<epp::EppArgs>),
+    /// Put the model of each request's body into headers, for the routes of other people's gateways
+    Bbr(Box<bbr::BbrArgs>),
     /// Validate documents and show what they amount to
     Check(CheckArgs),
     /// Run one simulated model server
@@ -242,6 +245,7 @@ impl Command {
             Self::Up(args) => wire::up::run(&args, registry).map(|()| ExitCode::SUCCESS),
             Self::Gateway(args) => wire::gateway::run(&args, registry).map(|()| ExitCode::SUCCESS),
             Self::Epp(args) => wire::epp::run(&args, registry).map(|()| ExitCode::SUCCESS),
+            Self::Bbr(args) => wire::bbr::run(&args).map(|()| ExitCode::SUCCESS),
             Self::Check(args) => check::run(&args, &registry),
             Self::Sim(args) => wire::sim::run(*args).map(|()| ExitCode::SUCCESS),
             Self::Schema(args) => schema::write(&args.out, &registry).map(|()| ExitCode::SUCCESS),

@@ -3,6 +3,7 @@
 //! Where a peer measures the same thing the name is the peer's, so that its dashboards work. Names
 //! that begin with `suimon_` are our own.
 
+mod bbr;
 mod buckets;
 mod catalogue;
 mod pool;
@@ -20,6 +21,7 @@ use prometheus_client::metrics::info::Info;
 use prometheus_client::registry::Registry;
 
 use crate::labels::BoundedSet;
+pub use bbr::BbrMetrics;
 pub use catalogue::Series;
 pub use pool::{EndpointLabels, FloatGauge, PoolGauges, PoolLabel};
 pub use request::{Ended, RequestKey, RequestSeries};
@@ -141,13 +143,17 @@ impl Metrics {
     /// The page, in the OpenMetrics text format.
     #[must_use]
     pub fn page(&self) -> String {
-        let mut page = String::new();
-        if prometheus_client::encoding::text::encode(&mut page, &self.registry).is_err() {
-            page.clear();
-            let _ = writeln!(page, "# EOF");
-        }
-        page
+        page(&self.registry)
     }
+}
+
+fn page(registry: &Registry) -> String {
+    let mut page = String::new();
+    if prometheus_client::encoding::text::encode(&mut page, registry).is_err() {
+        page.clear();
+        let _ = writeln!(page, "# EOF");
+    }
+    page
 }
 
 /// Series that only show once they have a label set.

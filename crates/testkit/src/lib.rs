@@ -12,6 +12,7 @@
 //! | [`epp`] | `suimon epp` as a child process, and Envoy in front of it |
 //! | [`process`], [`admin`] | a child process, and what its admin server says |
 //! | [`documents`] | YAML of the documents that tests need |
+//! | [`processor`] | a proxy that asks an external processor |
 //! | [`sims`], [`fake_server`] | model servers |
 //! | [`fake_picker`] | other people's endpoint pickers |
 //! | [`wire`] | a raw HTTP/1.1 connection and its messages |
@@ -36,6 +37,7 @@ pub mod fixtures;
 pub mod gateway;
 pub mod ports;
 pub mod process;
+pub mod processor;
 pub mod sims;
 pub mod wait;
 pub mod wire;

@@ -34,7 +34,7 @@ pub trait Upgrade: Clone + Send + Sync + 'static {
 
 /// Leaves a socket as it is.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Plain;
+pub struct Plain;
 
 impl Upgrade for Plain {
     type Transport = TcpStream;

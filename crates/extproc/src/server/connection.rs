@@ -29,7 +29,7 @@ const HEAD: u32 = 32 << 10;
 /// client that leaves, and many may leave at once; the default of h2 would end the connection.
 const RESETS: usize = 10_000;
 
-/// Tells the observer of a connection.
+/// Tells of a connection.
 struct Announced<'a>(&'a Shared);
 
 /// Serves a connection until it ends.
@@ -111,7 +111,7 @@ fn dispatch(request: Request<RecvStream>, mut respond: SendResponse<Bytes>, shar
         return;
     }
     let shared = Arc::clone(shared);
-    let stream = Stream::new(body, respond, shared.options.message_limit());
+    let stream = Stream::new(body, respond, shared.message_limit());
     if encodes(&head.headers) {
         stream.refuse(Code::Unimplemented, "no compression is understood");
         return;
@@ -148,13 +148,13 @@ fn refuse(respond: &mut SendResponse<Bytes>) {
 
 impl<'a> Announced<'a> {
     fn new(shared: &'a Shared) -> Self {
-        shared.observer.connection_opened();
+        shared.processor.connection_opened();
         Self(shared)
     }
 }
 
 impl Drop for Announced<'_> {
     fn drop(&mut self) {
-        self.0.observer.connection_closed();
+        self.0.processor.connection_closed();
     }
 }

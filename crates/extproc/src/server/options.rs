@@ -24,7 +24,7 @@ pub struct Options {
     pub workers: Option<usize>,
     /// Which services there are.
     pub services: Services,
-    /// Settings of each stream.
+    /// Settings of each stream that picks.
     pub settings: Arc<Settings>,
     /// Open connections at most; the next one waits until another has ended.
     pub connections: usize,
@@ -48,15 +48,5 @@ impl Default for Options {
             streams: 10_000,
             handshake: Duration::from_secs(10),
         }
-    }
-}
-
-/// What a message may have beside a body: headers and metadata.
-const AROUND_A_BODY: usize = 1 << 20;
-
-impl Options {
-    /// Longest message, in bytes: where bodies come whole, one may have as much as is allowed.
-    pub(crate) fn message_limit(&self) -> usize {
-        self.settings.body_limit.saturating_add(AROUND_A_BODY)
     }
 }

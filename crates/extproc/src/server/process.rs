@@ -7,15 +7,16 @@ use std::time::Duration;
 
 use super::Shared;
 use super::connection::drains;
+use super::exchange::Exchange;
 use super::stream::{Broken, Inbox, Outbox, Stream};
 use crate::codec::Message;
 use crate::grpc::{Code, FrameError, frame};
 use crate::message::ProcessingRequest;
-use crate::session::{Next, Question, Replies, Session};
+use crate::session::{Next, Question, Replies};
 
 /// A session whose account is closed however its stream ends, also when its future is dropped.
 struct Live {
-    session: Session,
+    session: Box<dyn Exchange>,
     shared: Arc<Shared>,
     /// Not sent yet.
     replies: Replies,
@@ -62,7 +63,7 @@ pub(crate) async fn run(stream: Stream, shared: Arc<Shared>) {
 impl Live {
     fn new(shared: Arc<Shared>) -> Self {
         Self {
-            session: Session::new(Arc::clone(&shared.options.settings)),
+            session: shared.processor.session(),
             shared,
             replies: Replies::new(),
             counted: false,
@@ -129,7 +130,10 @@ impl Live {
         inbox: &mut Inbox,
     ) -> Result<Option<Next>, Broken> {
         let shared = Arc::clone(&self.shared);
-        let mut picking = shared.picker.pick(question.request());
+        let Some(picker) = shared.processor.picker() else {
+            return Ok(Some(Next::Unsupported("nothing is picked here")));
+        };
+        let mut picking = picker.pick(question.request());
         loop {
             tokio::select! {
                 biased;
@@ -193,9 +197,7 @@ impl Live {
 impl Drop for Live {
     fn drop(&mut self) {
         let now = self.shared.clock.now();
-        if let Some(end) = self.session.close(now) {
-            self.shared.observer.ended(&end);
-        }
+        self.session.close(now);
         if self.counted {
             self.shared.requests.fetch_sub(1, Ordering::Relaxed);
         }

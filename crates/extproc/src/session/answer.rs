@@ -156,7 +156,7 @@ fn restore(decision: &Decision) -> Option<Restore> {
 
 /// Replies with `body` in pieces, the last of which ends the body if `end` says so. An empty body
 /// is one empty piece.
-pub(super) fn pieces(
+pub(crate) fn pieces(
     mut body: Bytes,
     end: bool,
     reply: impl Fn(CommonResponse) -> Reply,

@@ -19,15 +19,15 @@ const FRAMING: [HeaderName; 3] = [CONNECTION, CONTENT_LENGTH, TRANSFER_ENCODING]
 
 /// Why a request goes nowhere.
 #[derive(Debug)]
-pub(super) struct Refusal {
-    pub(super) reason: Reason,
+pub(crate) struct Refusal {
+    pub(crate) reason: Reason,
     message: Cow<'static, str>,
 }
 
 // === impl Refusal ===
 
 impl Refusal {
-    fn new(reason: Reason, message: impl Into<Cow<'static, str>>) -> Self {
+    pub(crate) fn new(reason: Reason, message: impl Into<Cow<'static, str>>) -> Self {
         Self {
             reason,
             message: message.into(),
@@ -38,17 +38,17 @@ impl Refusal {
         Self::new(error.reason(), error.to_string())
     }
 
-    pub(super) fn too_large(limit: usize) -> Self {
+    pub(crate) fn too_large(limit: usize) -> Self {
         let message = format!("the request body is larger than {limit} bytes");
         Self::new(Reason::BodyTooLarge, message)
     }
 
-    pub(super) fn cut() -> Self {
+    pub(crate) fn cut() -> Self {
         let message = "the request body is larger than the proxy's buffer";
         Self::new(Reason::BodyTooLarge, message)
     }
 
-    pub(super) fn encoded() -> Self {
+    pub(crate) fn encoded() -> Self {
         let message = "the request body has a content encoding; it must be sent without";
         Self::new(Reason::UnsupportedEncoding, message)
     }
@@ -58,7 +58,7 @@ impl Refusal {
     }
 
     /// The response to the client, for the request `id`.
-    pub(super) fn response(&self, id: &str, grpc: bool) -> ImmediateResponse {
+    pub(crate) fn response(&self, id: &str, grpc: bool) -> ImmediateResponse {
         let row = self.reason.row();
         let mut headers = HeaderMutation::default();
         headers.set(CONTENT_TYPE.as_str(), "application/json");

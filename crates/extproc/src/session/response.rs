@@ -23,7 +23,7 @@ pub(super) const LOAD_BALANCING: &str = "envoy.lb";
 
 /// A response that passes.
 #[derive(Debug)]
-pub(super) struct Response {
+pub(crate) struct Response {
     mode: BodyMode,
     owed: Owed,
     /// `None`: not an endpoint's, or of no interest.
@@ -58,7 +58,7 @@ pub(super) struct Reader {
 
 impl Response {
     /// One that no decision of ours led to.
-    pub(super) fn foreign(modes: &ProtocolConfig) -> Self {
+    pub(crate) fn foreign(modes: &ProtocolConfig) -> Self {
         Self {
             mode: modes.response_body,
             owed: Owed {
@@ -133,7 +133,7 @@ impl Response {
     }
 
     /// The head. Gives whether that was all.
-    pub(super) fn headers(
+    pub(crate) fn headers(
         &mut self,
         head: &HttpHeaders,
         metadata: Option<&Metadata>,
@@ -158,7 +158,7 @@ impl Response {
     }
 
     /// The body or a chunk of it. Gives whether that was all.
-    pub(super) fn body(&mut self, body: HttpBody, out: &mut Replies) -> bool {
+    pub(crate) fn body(&mut self, body: HttpBody, out: &mut Replies) -> bool {
         let end = body.end_of_stream;
         match self.mode {
             BodyMode::FULL_DUPLEX_STREAMED => self.chunk(body, out),
@@ -176,7 +176,7 @@ impl Response {
     }
 
     /// Trailers, which end the response.
-    pub(super) fn trailers(&mut self, out: &mut Replies) {
+    pub(crate) fn trailers(&mut self, out: &mut Replies) {
         let held = self.reader.as_mut().map(|reader| reader.reader.finish());
         if let Some(held) = held.filter(|held| !held.is_empty())
             && self.mode == BodyMode::FULL_DUPLEX_STREAMED

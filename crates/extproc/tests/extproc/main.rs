@@ -2,6 +2,8 @@
 //! IO, and the server on real sockets.
 
 #[cfg(test)]
+mod bbr;
+#[cfg(test)]
 mod oracle;
 #[cfg(test)]
 mod properties;

@@ -12,11 +12,11 @@ use crate::support::{
     response_headers, response_trailers,
 };
 
-fn mode() -> impl Strategy<Value = BodyMode> {
+pub(crate) fn mode() -> impl Strategy<Value = BodyMode> {
     (0..7_u32).prop_map(BodyMode)
 }
 
-fn message() -> impl Strategy<Value = ProcessingRequest> {
+pub(crate) fn message() -> impl Strategy<Value = ProcessingRequest> {
     let kind = prop_oneof![
         Just("application/json"),
         Just("text/event-stream"),
@@ -41,7 +41,7 @@ fn message() -> impl Strategy<Value = ProcessingRequest> {
 }
 
 /// `bytes` cut at `cuts`.
-fn cut(bytes: &[u8], cuts: &[prop::sample::Index]) -> Vec<Bytes> {
+pub(crate) fn cut(bytes: &[u8], cuts: &[prop::sample::Index]) -> Vec<Bytes> {
     let mut at: Vec<_> = cuts.iter().map(|cut| cut.index(bytes.len() + 1)).collect();
     at.extend([0, bytes.len()]);
     at.sort_unstable();

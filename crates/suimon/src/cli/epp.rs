@@ -134,6 +134,21 @@ pub struct ServingArgs {
     /// The gRPC health service on the port of external processing too
     #[arg(long, default_value_t = false, value_parser = truth, num_args = 0..=1, require_equals = true, default_missing_value = "true", action = ArgAction::Set, value_name = "BOOL")]
     pub health_checking: bool,
+    #[command(flatten)]
+    #[expect(
+        missing_docs,
+        reason = "clap would show it as the help text of the group"
+    )]
+    pub tls: TlsArgs,
+    /// How long new requests are taken after SIGTERM or Ctrl-C while health says NOT_SERVING, and
+    /// after that how long open ones get to end
+    #[arg(long, default_value = "30s", value_parser = span, value_name = "DURATION")]
+    pub drain_timeout: Duration,
+}
+
+/// TLS of the port of external processing.
+#[derive(Debug, Clone, Args)]
+pub struct TlsArgs {
     /// TLS on the port of external processing
     #[arg(long, default_value_t = true, value_parser = truth, num_args = 0..=1, require_equals = true, default_missing_value = "true", action = ArgAction::Set, value_name = "BOOL")]
     pub secure_serving: bool,
@@ -160,10 +175,6 @@ pub struct ServingArgs {
     /// Cipher suites of TLS 1.2 by their names in Go; only those with AEAD are there
     #[arg(long, value_delimiter = ',', value_name = "NAMES")]
     pub tls_cipher_suites: Vec<String>,
-    /// How long new requests are taken after SIGTERM or Ctrl-C while health says NOT_SERVING, and
-    /// after that how long open ones get to end
-    #[arg(long, default_value = "30s", value_parser = span, value_name = "DURATION")]
-    pub drain_timeout: Duration,
 }
 
 /// How endpoints are picked.
@@ -303,7 +314,7 @@ pub struct RefusedArgs {
 }
 
 /// A truth as Go's flags take it.
-fn truth(text: &str) -> Result<bool, String> {
+pub(super) fn truth(text: &str) -> Result<bool, String> {
     match text {
         "1" | "t" | "T" | "true" | "TRUE" | "True" => Ok(true),
         "0" | "f" | "F" | "false" | "FALSE" | "False" => Ok(false),
@@ -311,7 +322,7 @@ fn truth(text: &str) -> Result<bool, String> {
     }
 }
 
-fn span(text: &str) -> Result<Duration, String> {
+pub(super) fn span(text: &str) -> Result<Duration, String> {
     parse_go(text).map_err(|error| error.to_string())
 }
 

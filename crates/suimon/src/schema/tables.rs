@@ -12,6 +12,7 @@ use suimon_api::inference_objective::InferenceObjective;
 use suimon_api::inference_pool::InferencePool;
 use suimon_api::model_rewrite::InferenceModelRewrite;
 use suimon_api::reference_grant::ReferenceGrant;
+use suimon_telemetry::metrics::{BbrMetrics, Series};
 use suimon_telemetry::{Metrics, Reason};
 
 use super::picker::pretty;
@@ -50,9 +51,20 @@ pub(super) fn metrics() -> String {
     let mut text = "# Metrics\n\nOn the admin port at `/metrics`, in the OpenMetrics text format. Names that \
          begin with `llm_d_epp_` are those of the llm-d endpoint picker, so that its dashboards work. A \
          histogram has `_bucket`, `_sum` and `_count`.\n\n\
-         | name | kind | labels | meaning |\n|---|---|---|---|\n"
+         "
         .to_owned();
-    for series in Metrics::catalogue(env!("CARGO_PKG_VERSION")) {
+    rows(&mut text, Metrics::catalogue(env!("CARGO_PKG_VERSION")));
+    text.push_str(
+        "\n## suimon bbr\n\nOn `--metrics-port`. Names that begin with `bbr_` are those of the peer's \
+         body-based routing.\n\n",
+    );
+    rows(&mut text, BbrMetrics::catalogue(env!("CARGO_PKG_VERSION")));
+    text
+}
+
+fn rows(text: &mut String, catalogue: Vec<Series>) {
+    text.push_str("| name | kind | labels | meaning |\n|---|---|---|---|\n");
+    for series in catalogue {
         let labels: Vec<String> = series
             .labels
             .iter()
@@ -67,7 +79,6 @@ pub(super) fn metrics() -> String {
             series.help
         );
     }
-    text
 }
 
 /// The help texts of all commands.

@@ -3,14 +3,10 @@
 //! | file | what |
 //! |---|---|
 //! | `epp/flags` | flags → pool, or why not |
-//! | `epp/tls` | certificates of the port of external processing |
 //! | `epp/health` | whether requests are taken |
-//! | `epp/drain` | from a signal to the end |
 
-mod drain;
 mod flags;
 mod health;
-mod tls;
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener};
 use std::sync::Arc;
@@ -31,6 +27,7 @@ use self::health::Readiness;
 use super::gateway::runtime;
 use super::pools::{RunningPool, Shared};
 use super::publish::Publisher;
+use super::{drain, tls};
 use crate::admin::{Admin, AdminState};
 use crate::cli::epp::EppArgs;
 use crate::observer::ProcessorObserver;
@@ -43,7 +40,7 @@ use crate::shutdown;
 /// something.
 pub fn run(args: &EppArgs, registry: Registry) -> anyhow::Result<()> {
     let pool = flags::pool(args, &registry)?;
-    let security = tls::Security::of(&args.serving)?;
+    let security = tls::Security::of(&args.serving.tls)?;
     runtime()?.block_on(async {
         let running = Running::start(args, pool, registry, security.as_ref()).await?;
         tracing::info!(
@@ -136,7 +133,7 @@ impl Running {
         self.readiness.drain();
         self.bound.store(false, Ordering::Release);
         tracing::info!("{why}: health says NOT_SERVING; requests are served until proxies know it");
-        drain::settled(&self.server, &self.observer, limit).await;
+        drain::settled(&self.server, || self.observer.ended(), limit).await;
         tracing::info!("no new requests; open ones end");
         let cut = self.server.drain(limit).await;
         if cut > 0 {
@@ -224,14 +221,14 @@ fn one_worker(options: &Options) -> Options {
 }
 
 /// All addresses, those of IPv6 too where the system has it.
-fn everywhere() -> IpAddr {
+pub(super) fn everywhere() -> IpAddr {
     match TcpListener::bind((Ipv6Addr::UNSPECIFIED, 0)) {
         Ok(_) => Ipv6Addr::UNSPECIFIED.into(),
         Err(_) => Ipv4Addr::UNSPECIFIED.into(),
     }
 }
 
-fn listen(address: SocketAddr, flag: &str) -> anyhow::Result<TcpListener> {
+pub(super) fn listen(address: SocketAddr, flag: &str) -> anyhow::Result<TcpListener> {
     TcpListener::bind(address)
         .with_context(|| format!("cannot listen on `{address}`; {flag} takes another port"))
 }

@@ -62,7 +62,7 @@ pub fn add(name: &str, text: &str, world: &mut World, faults: &mut Vec<String>) 
     count
 }
 
-fn files(path: &Path) -> Result<Vec<PathBuf>, String> {
+pub(super) fn files(path: &Path) -> Result<Vec<PathBuf>, String> {
     let shown = path.display();
     let metadata =
         std::fs::metadata(path).map_err(|error| format!("{shown}: cannot be read: {error}"))?;

@@ -1,6 +1,6 @@
 //! The list of all series, for the reference docs.
 
-use super::Metrics;
+use super::{BbrMetrics, Metrics};
 
 /// What one line of the reference says.
 #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -23,20 +23,36 @@ impl Metrics {
     pub fn catalogue(version: &'static str) -> Vec<Series> {
         let metrics = Self::new(version);
         metrics.touch();
-        let mut rows: Vec<Series> = Vec::new();
-        for line in metrics.page().lines() {
-            match line.strip_prefix("# ") {
-                Some(comment) => take_comment(&mut rows, comment),
-                None => {
-                    if let Some(row) = rows.last_mut() {
-                        row.take_sample(line);
-                    }
+        rows(&metrics.page())
+    }
+}
+
+// === impl BbrMetrics ===
+
+impl BbrMetrics {
+    /// All series, sorted by name, read off a page on which each has a sample.
+    #[must_use]
+    pub fn catalogue(version: &'static str) -> Vec<Series> {
+        let metrics = Self::new(version);
+        metrics.touch();
+        rows(&metrics.page())
+    }
+}
+
+fn rows(page: &str) -> Vec<Series> {
+    let mut rows: Vec<Series> = Vec::new();
+    for line in page.lines() {
+        match line.strip_prefix("# ") {
+            Some(comment) => take_comment(&mut rows, comment),
+            None => {
+                if let Some(row) = rows.last_mut() {
+                    row.take_sample(line);
                 }
             }
         }
-        rows.sort();
-        rows
     }
+    rows.sort();
+    rows
 }
 
 /// `HELP name text`, then `TYPE name kind`.
@@ -87,7 +103,9 @@ mod tests {
     fn every_series_has_a_kind_and_a_help_text() {
         let catalogue = Metrics::catalogue("1");
         assert!(catalogue.len() > 20, "{catalogue:?}");
-        for series in catalogue {
+        let bbr = BbrMetrics::catalogue("1");
+        assert_eq!(bbr.len(), 7, "{bbr:?}");
+        for series in catalogue.into_iter().chain(bbr) {
             assert!(
                 !series.kind.is_empty() && !series.help.is_empty(),
                 "{series:?}"

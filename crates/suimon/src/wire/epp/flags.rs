@@ -11,7 +11,7 @@ use suimon_api::quantity::Quantity;
 use suimon_picker::{Registry, Stability};
 use suimon_routing::table::{BackendProtocol, PickerRef, PoolSpec};
 
-use crate::cli::epp::{EppArgs, InertArgs, PoolArgs, RefusedArgs, ServingArgs};
+use crate::cli::epp::{EppArgs, InertArgs, PoolArgs, RefusedArgs, TlsArgs};
 
 /// Most ports of `--endpoint-target-ports`.
 const PORTS: usize = 8;
@@ -31,7 +31,7 @@ pub(super) fn pool(args: &EppArgs, registry: &Registry) -> anyhow::Result<PoolSp
     if !args.pool.allow_experimental_plugins {
         experimental(&config, registry)?;
     }
-    for warning in warnings(inert, &args.serving) {
+    for warning in warnings(inert, &args.serving.tls) {
         tracing::warn!("{warning}");
     }
     Ok(PoolSpec {
@@ -183,8 +183,8 @@ fn namespace(pool: &PoolArgs) -> String {
 }
 
 /// What somebody may expect of a flag that it does not do.
-fn warnings(inert: &InertArgs, serving: &ServingArgs) -> Vec<String> {
-    let reload = serving.enable_cert_reload && serving.cert_path.is_empty();
+fn warnings(inert: &InertArgs, tls: &TlsArgs) -> Vec<String> {
+    let reload = tls.enable_cert_reload && tls.cert_path.is_empty();
     let told = [
         (
             inert.ha_enable_leader_election,

@@ -20,8 +20,8 @@ use tokio::net::TcpStream;
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::server::TlsStream;
 
-use crate::cli::epp::ServingArgs;
-use crate::wire::watch;
+use super::watch;
+use crate::cli::epp::TlsArgs;
 
 /// How connections are secured.
 pub(super) struct Security {
@@ -142,14 +142,13 @@ impl Security {
     ///
     /// # Errors
     /// The files or names of versions and suites cannot be used.
-    pub(super) fn of(serving: &ServingArgs) -> anyhow::Result<Option<Self>> {
-        if !serving.secure_serving {
+    pub(super) fn of(flags: &TlsArgs) -> anyhow::Result<Option<Self>> {
+        if !flags.secure_serving {
             return Ok(None);
         }
-        let provider = Arc::new(provider(&serving.tls_cipher_suites)?);
-        let versions = versions(&serving.tls_min_version)?;
-        let folder =
-            Some(Path::new(&serving.cert_path)).filter(|path| !path.as_os_str().is_empty());
+        let provider = Arc::new(provider(&flags.tls_cipher_suites)?);
+        let versions = versions(&flags.tls_min_version)?;
+        let folder = Some(Path::new(&flags.cert_path)).filter(|path| !path.as_os_str().is_empty());
         let pair = match folder {
             Some(folder) => read(folder, &provider)?,
             None => own(&provider).context("no certificate could be made")?,
@@ -166,7 +165,7 @@ impl Security {
             pair,
             provider,
             followed: folder
-                .filter(|_| serving.enable_cert_reload)
+                .filter(|_| flags.enable_cert_reload)
                 .map(Path::to_owned),
         }))
     }
@@ -289,10 +288,10 @@ mod tests {
     use super::*;
     use crate::cli::{Cli, Command};
 
-    fn serving(flags: &[&str]) -> ServingArgs {
+    fn serving(flags: &[&str]) -> TlsArgs {
         let cli = Cli::parse_from([&["suimon", "epp"], flags].concat());
         match cli.command {
-            Command::Epp(args) => args.serving,
+            Command::Epp(args) => args.serving.tls,
             other => panic!("{other:?}"),
         }
     }
