@@ -356,7 +356,7 @@ mod tests {
         // The watch begins when the task runs first.
         tokio::task::yield_now().await;
         write(folder.path(), "broken", &key);
-        tokio::time::sleep(3 * (QUIET + Duration::from_millis(100))).await;
+        read(folder.path(), &security.provider).unwrap_err();
         assert_eq!(in_use(&security), first);
         let (certificate, key) = pair();
         write(folder.path(), &certificate, &key);

@@ -162,3 +162,24 @@ fn the_subset_of_a_proxy_counts_unless_it_is_disabled_needs_envoy() {
         assert!(served.contains(&"sim-1".to_owned()));
     }
 }
+
+#[test]
+fn the_openai_client_works_needs_envoy_needs_openai() {
+    let sims = Sims::start(2);
+    let (_epp, envoy) = start(&sims.addresses(), &[]);
+    let python = std::env::var("OPENAI_PYTHON").expect("OPENAI_PYTHON names a Python with openai");
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/openai_client.py");
+    let base = format!("http://{}/v1", envoy.address);
+    let said = suimon_testkit::gateway::run(&python, &[script, &base, "llama", "all"]);
+    assert!(said.status.success(), "{}", said.err);
+    let said: serde_json::Value = serde_json::from_str(&said.out).unwrap();
+    assert_eq!(said["chat"][0], "llama", "{said}");
+    assert_eq!(said["stream"]["models"][0], "llama", "{said}");
+    assert!(
+        said["stream"]["completion_tokens"].as_u64() > Some(0),
+        "{said}"
+    );
+    assert_eq!(said["models"][0], "llama", "{said}");
+    assert_eq!(said["embeddings"], serde_json::json!([384, 384]), "{said}");
+    assert_eq!(said["unknown"][0], "NotFoundError", "{said}");
+}
